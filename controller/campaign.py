@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign: N presses with pace, bursts and reloads, every trial on disk before the next one is made.
+
+The host owns the schedule (a grid of MCU ticks), the MCU the moment. Whatever ends a campaign, its outputs are switched
+off and read back first, and the run is closed with what ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import cycle
+
+from controller.decide import DecisionSource
+from controller.ledger import FillAccount, History
+from controller.store.records import Trial
+from controller.store.store import Store
+from rig.errors import RigError, StopAskedError
+from rig.launcher import Happening, PressRequest, RollerLauncher
+from rig.open import Rig
+from rig.wire.messages import TICK_HZ, Wiring
+
+# After this many presses in a row that ran and brought nothing, someone looks into the hopper and cleans the roller.
+SLIPS_BEFORE_LOOK = 3
+# After this many trials in a row that the rig spoiled, it is broken: one cause, not twenty failures.
+FAULTS_BEFORE_END = 5
+# A toy sounds when its lid closes; a press must not be taken for accepted by that sound.
+LID_SOUND_S = 2.0
+BURSTS = (1, 2, 4)
+
+
+class RigBrokenError(RigError):
+    """Trial after trial was spoiled by the rig."""
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What to do: `trials` presses, one every `pace_s` seconds, `fill` cards a load, bursts of these sizes in turn."""
+
+    trials: int
+    pace_s: float
+    fill: int
+    drive: Wiring
+    bursts: tuple[int, ...] = BURSTS
+    duty: int = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a campaign stands, after each trial."""
+
+    trial: Trial
+    done: int
+    total: int
+    dealt: int
+
+
+def burst_places(sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """(number of the burst from 1, place within it from 0), one for each press, for bursts of `sizes` in turn."""
+    for number, size in enumerate(cycle(sizes), start=1):
+        for index in range(size):
+            yield number, index
+
+
+class CampaignRun:
+    """One campaign in progress on one rig, writing into one run of a store."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        rig: Rig,
+        store: Store,
+        run_id: int,
+        *,
+        decider: DecisionSource | None,
+        on_progress: Callable[[Progress], None],
+        stop_asked: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`decider` gives the run times in `direct` drive and is None in `button`."""
+        self._campaign = campaign
+        self._rig = rig
+        self._store = store
+        self._run_id = run_id
+        self._decider = decider
+        self._on_progress = on_progress
+        self._stop_asked = stop_asked
+        self._history = History()
+        self._account: FillAccount | None = None
+        self._fills = 0
+        self._dealt = 0
+        self._slips = 0
+        self._faults = 0
+        self._due_tick = 0
+
+    # ------------------------------------------------------------------ happenings
+
+    def note(self, happening: Happening) -> None:
+        """Store what the board reported beside the trials, and restart the counts that it restarts."""
+        if happening.kind == "power" and happening.data["on"]:
+            self._history = self._history.power_on()
+        elif happening.kind == "lid" and happening.data["level"]:
+            self._history = self._history.lid_close()
+        self._store.add_event(
+            self._run_id, kind=happening.kind, tick=happening.tick, trial=happening.trial, data=dict(happening.data)
+        )
+
+    # ------------------------------------------------------------------ the run
+
+    def run(self, launcher: RollerLauncher) -> None:
+        """Make every press. Raises `StopAskedError` when asked to stop, a `RigError` when the rig cannot go on."""
+        places = burst_places(self._campaign.bursts)
+        pace_ticks = round(self._campaign.pace_s * TICK_HZ)
+        self._reload(launcher)
+        if self._decider:
+            self._decider.restart()
+        for number in range(1, self._campaign.trials + 1):
+            if self._stop_asked():
+                raise StopAskedError("stopped by the operator")
+            account = self._fresh_account(launcher)
+            burst, index = next(places)
+            trial = self._press(
+                launcher,
+                account,
+                PressRequest(
+                    number=number,
+                    burst=burst,
+                    index=index,
+                    tick=self._due_tick,
+                    hopper=account.hopper,
+                    run_ms=self._decider.next_run_ms() if self._decider else 0,
+                    duty=self._campaign.duty,
+                ),
+            )
+            # The grid goes on from the moment that was planned, so that latencies never add up; a late trial restarts it.
+            planned = self._due_tick or trial.tick or launcher.tick_now()
+            now = launcher.tick_now()
+            self._due_tick = planned + pace_ticks
+            if self._due_tick < now:
+                self._due_tick = 0
+            self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
+            self._tend(launcher, account, trial)
+        self._close_fill(launcher)
+
+    def _press(self, launcher: RollerLauncher, account: FillAccount, request: PressRequest) -> Trial:
+        trial, self._history = self._history.place(launcher.press(request), account.number)
+        self._store.add_trial(self._run_id, trial)
+        account.take(trial)
+        self._dealt += trial.dealt
+        return trial
+
+    # ------------------------------------------------------------------ the operator
+
+    def _tend(self, launcher: RollerLauncher, account: FillAccount, trial: Trial) -> None:
+        """After a trial: clear the mouth, look into a hopper that brings nothing, give up on a broken rig."""
+        self._faults = self._faults + 1 if trial.verdict == "fault" else 0
+        if self._faults >= FAULTS_BEFORE_END:
+            raise RigBrokenError(f"{self._faults} trials in a row were spoiled by the rig, the last by {trial.reason}")
+        self._slips = 0 if trial.dealt else self._slips + (trial.verdict in ("slip", "empty"))
+        if trial.sticking or trial.verdict == "jam" or launcher.levels.get("beam_a"):
+            cards = self._rig.operator.clear_mouth(launcher.idle)
+            account.clear_mouth(cards, trial.sticking)
+            self._store.add_event(
+                self._run_id, kind="clear_mouth", tick=launcher.tick_now(), trial=trial.number, data={"cards": cards}
+            )
+        if self._slips >= SLIPS_BEFORE_LOOK:
+            self._rig.operator.clean(launcher.idle)
+            self._store.add_event(self._run_id, kind="clean", tick=launcher.tick_now(), trial=trial.number, data={})
+            self._reload(launcher)
+
+    def _fresh_account(self, launcher: RollerLauncher) -> FillAccount:
+        if self._account is None or self._account.hopper == 0:
+            self._reload(launcher)
+        assert self._account is not None
+        return self._account
+
+    def _reload(self, launcher: RollerLauncher) -> None:
+        """Have the hopper emptied, counted and filled; the fill before is closed with what remained."""
+        cards = self._campaign.fill
+        remaining = self._rig.operator.reload(cards, launcher.idle)
+        launcher.idle(LID_SOUND_S)
+        tick = launcher.tick_now()
+        if self._account is not None:
+            self._end_account(remaining, tick)
+        self._fills += 1
+        self._account = FillAccount(self._fills, cards)
+        self._slips = 0
+        self._due_tick = 0
+        if self._decider:
+            self._decider.restart()
+        self._store.add_fill(self._run_id, number=self._fills, loaded=cards, opened_tick=tick)
+
+    def _close_fill(self, launcher: RollerLauncher) -> None:
+        """Count what is left at the end, so that the last fill reconciles like any other."""
+        remaining = self._rig.operator.reload(0, launcher.idle)
+        self._end_account(remaining, launcher.tick_now())
+
+    def _end_account(self, remaining: int, tick: int) -> None:
+        account = self._account
+        assert account is not None
+        self._store.close_fill(
+            self._run_id,
+            number=account.number,
+            remaining=remaining,
+            closed_tick=tick,
+            mouth=account.mouth,
+            jammed=account.jammed,
+        )
+        self._account = None
+
+
+def describe(campaign: Campaign) -> dict[str, object]:
+    """The campaign as the store keeps it."""
+    return asdict(campaign) | {"drive": campaign.drive.name, "bursts": list(campaign.bursts)}

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `launchrig`: options in, one clear line out, and the exit code that a shell can act on.
+
+The only module that imports typer. What the commands do lives elsewhere; here is only how they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from controller import durations
+from rig import __version__
+
+EXIT_CODES = """Exit codes: 0 pass; 1 limits failed; 2 usage or bad input; 3 inconclusive; 4 aborted; 5 rig fault."""
+MAX_TRIALS = 10_000_000
+MAX_CARDS = 200
+
+app = typer.Typer(
+    name="launchrig",
+    help="Hardware-in-the-loop rig for card launchers: real firmware, timed trials, calibrated odds.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+runs = typer.Typer(help="Runs in the store.", epilog=EXIT_CODES, no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(runs, name="runs")
+
+
+class UsageError(Exception):
+    """An option or argument that cannot be meant."""
+
+
+# ---------------------------------------------------------------------- what options may hold
+
+
+def _whole(name: str, low: int, high: int, unit: str) -> object:
+    def parse(text: str | int) -> int:
+        try:
+            value = int(str(text))
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise typer.BadParameter(f"{text!r} is not a whole number of {unit} from {low} to {high}")
+        return value
+
+    return parse
+
+
+def _pace(text: str | float) -> float:
+    try:
+        value = durations.parse_s(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if not 0.2 <= value <= 3600:
+        raise typer.BadParameter(f"{text!r} is outside 200ms to 1h")
+    return value
+
+
+def _dut(text: str) -> str:
+    if not text.strip() or len(text) > 200 or not text.isprintable():
+        raise typer.BadParameter("a name of 1 to 200 printable characters is needed, without line breaks")
+    return text
+
+
+def _drive(text: str) -> str:
+    if text not in ("button", "direct"):
+        raise typer.BadParameter(f"{text!r} is neither button (the toy decides) nor direct (the rig runs the roller)")
+    return text
+
+
+def _burst(text: str) -> str:
+    if not all(part.isdecimal() and 1 <= int(part) <= 100 for part in text.split(",")):
+        raise typer.BadParameter(f"{text!r} is no list of burst sizes; write for example 1 or 1,2,4")
+    return text
+
+
+RigOption = Annotated[
+    str, typer.Option("--rig", help="twin:roller?seed=7, /dev/ttyACM0, COM3, rfc2217://host:port, socket://host:port")
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", parser=_whole("--seed", 0, 2**63 - 1, "seed"), help="Seed of the twin; sets the one in its URL."
+    ),
+]
+DriveOption = Annotated[
+    str, typer.Option("--drive", parser=_drive, help="button: the toy decides; direct: the rig runs the roller.")
+]
+PaceOption = Annotated[
+    float, typer.Option("--pace", parser=_pace, help="Time from press to press, such as 3s or 500ms.")
+]
+FillOption = Annotated[
+    int, typer.Option("--fill", parser=_whole("--fill", 1, MAX_CARDS, "cards"), help="Cards in one hopper load.")
+]
+DutOption = Annotated[str, typer.Option("--dut", parser=_dut, help="Name or serial number of the device under test.")]
+BurstOption = Annotated[
+    str, typer.Option("--burst", parser=_burst, help="Sizes of the bursts, in turn: presses owed by one game event.")
+]
+OperatorOption = Annotated[
+    str, typer.Option("--operator", help="auto, console or none: who reloads and clears the mouth.")
+]
+VcdOption = Annotated[
+    Path | None, typer.Option("--vcd", help="Write the twin's pins and beams for GTKWave or PulseView.")
+]
+StoreOption = Annotated[
+    str | None, typer.Option("--store", help="Path or URL of the store; default $LAUNCHRIG_STORE, else ./runs.sqlite.")
+]
+
+
+def _store(option: str | None) -> str:
+    return option or os.environ.get("LAUNCHRIG_STORE") or "runs.sqlite"
+
+
+def _run_ref(text: str) -> str:
+    if text != "last" and not (text.isascii() and text.isdecimal() and len(text) < 18):
+        raise typer.BadParameter(f"{text!r} is no run: a run is a number from `launchrig runs list`, or last")
+    return text
+
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", parser=_run_ref, help="Run id, or last.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"launchrig {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+# ---------------------------------------------------------------------- commands
+
+
+@app.command(epilog=EXIT_CODES)
+def demo(
+    rig: RigOption = "twin:roller",
+    trials: Annotated[
+        int,
+        typer.Option(
+            "--trials", "--presses", parser=_whole("--trials", 1, MAX_TRIALS, "presses"), help="Presses to make."
+        ),
+    ] = 2000,
+    seed: SeedOption = None,
+    drive: DriveOption = "button",
+    pace: PaceOption = 3.0,
+    fill: FillOption = 83,
+    burst: BurstOption = "1,2,4",
+    dut: DutOption = "demo",
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for runs.sqlite, odds.json, report.html, trials.csv, truth.json.")
+    ] = Path("launchrig-demo"),
+    operator: OperatorOption = "auto",
+    vcd: VcdOption = None,
+) -> None:
+    """The whole main job: run, store, calibrate, export, report; on the simulated launcher unless --rig says otherwise."""
+    from controller.demo import DemoRequest
+    from controller.demo import demo as run_demo
+
+    bursts = tuple(int(size) for size in burst.split(","))
+    raise typer.Exit(
+        run_demo(
+            DemoRequest(rig, trials, seed, drive, pace, fill, bursts, dut, out, operator, vcd), Console(soft_wrap=True)
+        )
+    )
+
+
+@app.command(epilog=EXIT_CODES)
+def press(
+    count: Annotated[
+        int, typer.Argument(metavar="N", parser=_whole("N", 1, MAX_TRIALS, "presses"), help="Presses to make.")
+    ] = 1,
+    rig: RigOption = "twin:roller",
+    seed: SeedOption = None,
+    drive: DriveOption = "button",
+    pace: PaceOption = 3.0,
+    fill: FillOption = 83,
+    dut: DutOption = "by hand",
+    store: StoreOption = None,
+    operator: OperatorOption = "auto",
+    vcd: VcdOption = None,
+) -> None:
+    """Try by hand: N presses, a line each, kept in the store."""
+    from controller.demo import DemoRequest, by_hand
+
+    request = DemoRequest(rig, count, seed, drive, pace, fill, (1,), dut, Path(), operator, vcd)
+    raise typer.Exit(by_hand(request, _store(store), Console(soft_wrap=True)))
+
+
+@runs.command("list", epilog=EXIT_CODES)
+def runs_list(store: StoreOption = None) -> None:
+    """Every run in the store, oldest first."""
+    from controller.history import list_runs
+
+    list_runs(_store(store), Console(soft_wrap=True))
+
+
+@runs.command("show", epilog=EXIT_CODES)
+def runs_show(run: RunArgument = "last", store: StoreOption = None) -> None:
+    """One run: verdicts, ledger, losses, provenance."""
+    from controller.history import show_run
+
+    show_run(_store(store), run, Console(soft_wrap=True))
+
+
+@app.command(epilog=EXIT_CODES)
+def calibrate(
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", parser=_run_ref, help="Run ids, or last.")],
+    out: Annotated[Path, typer.Option("-o", "--output", help="Where to write the odds.")],
+    store: StoreOption = None,
+) -> None:
+    """Fit the probability model to one or more runs of the same launcher and write odds.json."""
+    from controller.products import make_odds
+
+    make_odds(_store(store), run, out, Console(soft_wrap=True))
+
+
+@app.command(epilog=EXIT_CODES)
+def report(
+    run: RunArgument = "last",
+    out: Annotated[Path, typer.Option("-o", "--output", help="Where to write the page.")] = Path("report.html"),
+    store: StoreOption = None,
+) -> None:
+    """Write one self-contained HTML page about a run."""
+    from controller.products import make_report
+
+    make_report(_store(store), run, out, Console(soft_wrap=True))
+
+
+@app.command(epilog=EXIT_CODES)
+def twin(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Which twin, with its parameters.")] = "twin:roller",
+    listing: Annotated[
+        bool, typer.Option("--list", help="Print every parameter with unit, default, source and tag.")
+    ] = False,
+    pty: Annotated[
+        bool, typer.Option("--pty", help="Run at real time behind a pseudo-terminal that any serial program can open.")
+    ] = False,
+    seed: SeedOption = None,
+    vcd: VcdOption = None,
+) -> None:
+    """A rig with no board: what it can be set to, or the twin itself behind a pseudo-terminal."""
+    from controller.twins import list_parameters, serve
+
+    if listing == pty:
+        raise UsageError("twin: say one of --list and --pty")
+    console = Console(soft_wrap=True)
+    if listing:
+        list_parameters(console)
+        return
+    raise typer.Exit(serve(url, seed, vcd, console))
+
+
+# ---------------------------------------------------------------------- errors
+
+
+def main() -> None:
+    """Entry point: every error is one line on standard error and an exit code; a traceback is a bug."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with `arguments` and return its exit code."""
+    from controller.calibrate.fit import CalibrationError
+    from controller.odds.build import OddsError
+    from controller.store.store import StoreError
+    from rig.errors import RigError
+
+    try:
+        return int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
+    except UsageError as error:
+        return _fail(str(error), 2)
+    except (StoreError, CalibrationError, OddsError) as error:
+        return _fail(str(error), 2)
+    except RigError as error:
+        return _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, EOFError):
+        return _fail("aborted", 4)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}", 2)
+    except Exception as error:
+        # typer and click keep their own classes of usage errors; they are known by what they offer.
+        show = getattr(error, "format_message", None)
+        if show is None:
+            raise
+        return _fail(" ".join(show().split()), getattr(error, "exit_code", 2))
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"launchrig: {text}", file=sys.stderr)
+    return code

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`launchrig demo`: run, store, calibrate, export, report, and on the twin compare with what really happened.
+
+The truth is asked for last, when everything measured is on disk; nothing that is measured ever depends on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from controller.campaign import Campaign, Progress
+from controller.decide import DecisionSource
+from controller.export_csv import trials_csv
+from controller.odds.write import write_odds
+from controller.products import odds_of
+from controller.progress import shown
+from controller.recovered import recovered_table
+from controller.report.html import render
+from controller.run import Outcome, conduct
+from controller.signals import stop_on_signals
+from controller.store.records import RunData
+from controller.store.store import Store
+from rig.open import Rig, open_rig
+from rig.wire.messages import Wiring
+
+# The decision source of `direct` drive: the model that the public claim fits best, with a seed of its own.
+DIRECT_BRAIN = "hazard"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRequest:
+    """What was asked for on the command line, already checked; pace in seconds, fill in cards."""
+
+    rig: str
+    trials: int
+    seed: int | None
+    drive: str
+    pace_s: float
+    fill: int
+    bursts: tuple[int, ...]
+    dut: str
+    out: Path
+    operator: str
+    vcd: Path | None
+
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign that this asks for."""
+        return Campaign(self.trials, self.pace_s, self.fill, Wiring[self.drive], self.bursts)
+
+
+@contextmanager
+def opened(request: DemoRequest) -> Iterator[Rig]:
+    """The rig that the request names; closed afterwards."""
+    rig = open_rig(request.rig, seed=request.seed, operator=request.operator, vcd=request.vcd)
+    try:
+        yield rig
+    finally:
+        rig.close()
+
+
+def decider(request: DemoRequest, rig: Rig) -> DecisionSource | None:
+    """Who decides the run times: nobody on our side in `button` drive."""
+    return DecisionSource(DIRECT_BRAIN, rig.seed or 0) if request.drive == "direct" else None
+
+
+def measure(request: DemoRequest, rig: Rig, store: Store, kind: str, console: Console) -> Outcome:
+    """Make the run, show how it goes, say how it ended and whether the outputs are off."""
+    with stop_on_signals() as stop, shown(console, request.trials) as progress:
+        outcome = conduct(
+            rig,
+            store,
+            request.campaign,
+            kind=kind,
+            dut=request.dut,
+            decider=decider(request, rig),
+            stop=stop,
+            on_progress=progress,
+        )
+    if outcome.cause:
+        console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
+    console.print("outputs off, confirmed" if outcome.safe else "NOT CONFIRMED SAFE: cut the power by hand")
+    return outcome
+
+
+def demo(request: DemoRequest, console: Console) -> int:
+    """The whole main job; returns the exit code. Files go to `request.out`, which may hold earlier runs."""
+    out = request.out
+    out.mkdir(parents=True, exist_ok=True)
+    with Store.open(out / "runs.sqlite") as store, opened(request) as rig:
+        console.print(
+            f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False
+        )
+        outcome = measure(request, rig, store, "demo", console)
+        data = store.load(outcome.run_id)
+        odds = _write_products(data, out)
+        truth = _write_truth(rig, data, out)
+    _say_files(out, truth is not None, console)
+    if truth is not None:
+        console.print(recovered_table(data, odds, truth))
+        console.print("This was a simulated launcher: these odds are those of the model, not of any toy.")
+    return outcome.exit_code
+
+
+def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
+    """`launchrig press N`: a line for each press; returns the exit code."""
+
+    def line(progress: Progress) -> None:
+        trial = progress.trial
+        peak = "-" if trial.peak_A is None else f"{trial.peak_A:.2f} A"
+        console.print(
+            f"{trial.number}: {trial.verdict}, {trial.cleared} cleared, {trial.sticking} sticking, roller {trial.roller_ms} ms, peak {peak}"
+            + (f" ({trial.reason})" if trial.reason != "none" else ""),
+            highlight=False,
+        )
+
+    with Store.open(store_name) as store, opened(request) as rig, stop_on_signals() as stop:
+        outcome = conduct(
+            rig,
+            store,
+            request.campaign,
+            kind="press",
+            dut=request.dut,
+            decider=decider(request, rig),
+            stop=stop,
+            on_progress=line,
+        )
+    console.print(f"run {outcome.run_id} in {store_name}", highlight=False, markup=False)
+    console.print("outputs off, confirmed" if outcome.safe else "NOT CONFIRMED SAFE: cut the power by hand")
+    return outcome.exit_code
+
+
+def _write_products(data: RunData, out: Path) -> dict[str, Any]:
+    odds = odds_of([data])
+    write_odds(out / "odds.json", odds)
+    (out / "trials.csv").write_text(trials_csv(data), encoding="utf-8")
+    (out / "report.html").write_text(render(data, odds), encoding="utf-8")
+    return odds
+
+
+def _write_truth(rig: Rig, data: RunData, out: Path) -> dict[str, Any] | None:
+    """Everything measured is on disk by now, so the twin may tell what it knows."""
+    if rig.truth is None:
+        return None
+    truth = rig.truth([(trial.number, trial.tick) for trial in data.trials if trial.tick is not None])
+    (out / "truth.json").write_text(json.dumps(truth, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return truth
+
+
+def _say_files(out: Path, has_truth: bool, console: Console) -> None:
+    about = {
+        "report.html": "the report: open it in a browser",
+        "odds.json": "odds for game software",
+        "trials.csv": "a row per trial",
+        "runs.sqlite": "the store: launchrig runs list --store " + str(out / "runs.sqlite"),
+    }
+    if has_truth:
+        about["truth.json"] = "what the simulated launcher really did"
+    for name, text in about.items():
+        console.print(f"  {out / name}: {text}", highlight=False, markup=False)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of stored runs: odds, report, CSV. Pure functions of what the store holds, and the files they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from controller.calibrate.fit import calibrate
+from controller.odds.build import build_odds
+from controller.odds.write import write_odds
+from controller.report.html import render
+from controller.store.records import RunData
+from controller.store.store import Store
+from controller.versions import versions
+
+
+def load(store_name: str, refs: Sequence[str]) -> list[RunData]:
+    """The runs that `refs` name, in that order. Raises `StoreError` when one is missing."""
+    with Store.open(store_name) as store:
+        return [store.load("last" if ref == "last" else int(ref)) for ref in refs]
+
+
+def odds_of(runs: Sequence[RunData]) -> dict[str, Any]:
+    """Odds fitted to `runs`. Raises `CalibrationError` or `OddsError` when they cannot be fitted or vouched for."""
+    return build_odds(calibrate(runs), runs, created_at=datetime.now(UTC), versions=versions())
+
+
+def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console) -> None:
+    """Calibrate the runs and write their odds to `out`."""
+    runs = load(store_name, refs)
+    write_odds(out, odds_of(runs))
+    trials = sum(len(data.trials) for data in runs)
+    console.print(f"{out}: odds from {trials} trials", highlight=False, markup=False)
+
+
+def make_report(store_name: str, ref: str, out: Path, console: Console) -> None:
+    """Write the report page of one run to `out`."""
+    (data,) = load(store_name, [ref])
+    out.write_text(render(data, odds_of([data])), encoding="utf-8")
+    console.print(f"{out}: report on run {data.run.id}", highlight=False, markup=False)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the store holds, as plain frozen records.
+
+Statistics, odds, reports and CSV work on these and never see a database, so records made by hand can test them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Literal
+
+from rig.trial import TrialRecord
+from rig.wire.messages import TICK_HZ
+
+RunKind = Literal["demo", "press"]
+RunStatus = Literal["running", "complete", "aborted by operator", "aborted by rule", "crashed"]
+SafeState = Literal["confirmed", "not confirmed", ""]
+
+FIRED_VERDICTS = frozenset({"ok", "slip", "jam", "empty"})
+"""Verdicts of presses that made the roller run: a fire, whatever came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of one plan, or of ``demo``, against one device under test.
+
+    dut: its name or serial number. rig_url: the rig as it was named, with the seed in force.
+    started_at, ended_at: aware, UTC; ended_at is None while it runs and after a crash.
+    firmware: version, build_id, sha256 (of the flash image), protocol_hash, board_uuid, boot_count.
+    versions: of Python and of the packages that matter. settings: of the campaign and of the firmware.
+    counters: losses on the link at the end, by name. raw_sha256: see `raw_sha256`; None until the run has ended.
+    safe_state: whether the outputs were read back as off at the end; empty when not yet known.
+    """
+
+    id: int
+    kind: str
+    dut: str
+    rig_url: str
+    launcher: str
+    drive: str
+    seed: int | None
+    status: str
+    started_at: datetime
+    ended_at: datetime | None
+    firmware: dict[str, Any]
+    versions: dict[str, Any]
+    settings: dict[str, Any]
+    counters: dict[str, Any]
+    raw_sha256: str | None
+    note: str
+    safe_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """One hopper load, from lid close to lid open. All counts are cards.
+
+    loaded: put in. remaining: taken out by hand at the end; None while the fill is open.
+    opened_tick, closed_tick: MCU time of lid close and of lid open, None when unknown.
+    mouth: pulled out of the mouth by hand, all told. jammed: those of them that no trial counted as dealt.
+    dealt: counted by the fill's trials. difference: loaded - remaining - dealt - jammed, None while the fill is open;
+    above 0, cards went uncounted (a double feed looks like one card).
+    """
+
+    number: int
+    loaded: int
+    remaining: int | None
+    opened_tick: int | None
+    closed_tick: int | None
+    mouth: int
+    jammed: int
+    dealt: int
+    difference: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial(TrialRecord):
+    """An observed trial in its place in the run; see `rig.trial.TrialRecord` for the first fields.
+
+    fill: number of the fill, from 1. t_s: MCU time of actuation, seconds. dealt: cleared + sticking, cards.
+    since_power_on, since_lid_close, since_fire: presses since that event; 1 is the first press after it. A press that
+    the toy did not take (``rejected``) is not counted: the next one has the same number. since_fire counts within the
+    run, across power-on and lid close, and is None before the run's first fire.
+    gap_s: time since the press before, seconds; None for the first. fired: the roller ran.
+    """
+
+    fill: int
+    t_s: float | None
+    dealt: int
+    since_power_on: int
+    since_lid_close: int
+    since_fire: int | None
+    gap_s: float | None
+    fired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened beside or between trials: power cycle, lid, reload, mouth cleared, boot, fault.
+
+    tick: MCU time, None when only the host saw it. trial: number of the trial it belongs to, None outside of trials.
+    at: the host's wall clock, UTC; for people to read, never for results.
+    """
+
+    tick: int | None
+    trial: int | None
+    kind: str
+    data: dict[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunData:
+    """A run with everything that was stored of it: fills by number, trials by number, events in order of arrival."""
+
+    run: Run
+    fills: tuple[Fill, ...]
+    trials: tuple[Trial, ...]
+    events: tuple[Event, ...]
+
+
+def place_trial(
+    record: TrialRecord,
+    *,
+    fill: int,
+    since_power_on: int,
+    since_lid_close: int,
+    since_fire: int | None,
+    gap_s: float | None,
+) -> Trial:
+    """Put an observed trial in its place in the run, working out t_s, dealt and fired."""
+    observed = {field.name: getattr(record, field.name) for field in fields(TrialRecord)}
+    return Trial(
+        **observed,
+        fill=fill,
+        t_s=None if record.tick is None else record.tick / TICK_HZ,
+        dealt=record.cleared + record.sticking,
+        since_power_on=since_power_on,
+        since_lid_close=since_lid_close,
+        since_fire=since_fire,
+        gap_s=gap_s,
+        fired=record.verdict in FIRED_VERDICTS and record.roller_ms > 0,
+    )
+
+
+def settle_fill(opened: Mapping[str, Any], dealt: int) -> Fill:
+    """Balance a fill's ledger.
+
+    opened: every field of `Fill` but dealt and difference. dealt: cards counted by the fill's trials.
+    """
+    remaining = opened["remaining"]
+    difference = None if remaining is None else opened["loaded"] - remaining - dealt - opened["jammed"]
+    return Fill(**opened, dealt=dealt, difference=difference)
+
+
+_TRIAL_FIELDS = tuple(field.name for field in fields(Trial))
+
+
+def raw_sha256(trials: Iterable[Trial]) -> str:
+    """SHA-256, hexadecimal, of a canonical text of trials with their edges and samples.
+
+    The text is one JSON array per trial, ended by a line feed, in the order given (by number), under a first line that
+    names the columns. There is no wall time, run id or path in it, so equal measurements give equal hashes.
+    """
+    digest = hashlib.sha256((json.dumps(_TRIAL_FIELDS, separators=(",", ":")) + "\n").encode())
+    for trial in trials:
+        row = [getattr(trial, name) for name in _TRIAL_FIELDS]
+        digest.update((json.dumps(row, separators=(",", ":"), allow_nan=False) + "\n").encode())
+    return digest.hexdigest()

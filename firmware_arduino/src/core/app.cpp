@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatch. Each pass does what the flags say and nothing else: in the idle firmware most wake-ups have no flag at all.
+#include "app.h"
+
+#include "bytes.h"
+#include "version.h"
+
+namespace core {
+
+using protocol::Cause;
+using protocol::Output;
+using protocol::PowerCause;
+using protocol::Reason;
+using protocol::Result;
+using protocol::Type;
+
+namespace due = board::due;
+
+namespace {
+
+constexpr Slice kLease = slices(protocol::kLeaseMs);
+constexpr Slice kPowerHold = slices(protocol::kPowerHoldMs);
+constexpr Slice kBootEvery = slices(protocol::kBootEveryMs);
+constexpr Slice kEdgesWait = slices(20);    // outside a trial, so that edges travel in company
+constexpr Slice kEdgesSpoil = slices(400);  // before their 7 bits of overflow count (520 ms) repeat
+constexpr Slice kEepromByte = slices(4);    // one write, 3.4 ms
+constexpr Slice kRest = slices(1000);       // the loop must come by once in 1.05 s to carry the overflows
+
+Reason reason_of(Cause cause) {
+  switch (cause) {
+    case Cause::interlock_open: return Reason::interlock;
+    case Cause::lease_lapsed: return Reason::lease;
+    case Cause::stop_received: return Reason::stop;
+    default: return Reason::guard;
+  }
+}
+
+}  // namespace
+
+void App::start() {
+  settings_.start();
+  build_id_ = board::build_id();
+  link_.start(static_cast<uint8_t>(settings_.boot_count()));
+  boot_said_ = slice(board::now()) - kBootEvery;  // the first BOOT is due at once
+  timers();
+}
+
+void App::pass(uint8_t what) {
+  if (what & due::tripped) tripped();
+  if (what & due::received) receive();
+  if (what & (due::edges | due::bin)) count_losses();
+  if (what & due::edges) {
+    trial_.look();
+    if (!reports_.waiting()) {
+      reports_.noticed(slice(board::now()));
+      within(kEdgesWait);
+    }
+  }
+  if (what & due::moment) trial_.moment_came();
+  if (what & due::bin) {
+    board::Bin bin;
+    if (board::take_bin(bin)) {
+      pack_ = bin.voltage;
+      if (!trial_.bin(bin)) {
+        link_.counters.add(Counters::ring_full);
+        trial_.end(Reason::ring_full);
+      }
+    }
+  }
+  report();
+  if (reschedule_ || (what & (due::alarm | due::moment))) timers();
+  if ((boot_due_ || link_.has_something()) && board::can_send()) transmit();
+}
+
+// ---- link
+
+void App::receive() {
+  // A command may bring any deadline nearer; a host that is heard again after silence is owed a repetition.
+  reschedule_ = link_.silent(slice(board::now()));
+  uint8_t byte;
+  while (board::receive(byte)) {
+    switch (reader_.feed(byte)) {
+      case FrameReader::Outcome::nothing: break;
+      case FrameReader::Outcome::damaged: link_.damaged(Counters::crc); break;
+      case FrameReader::Outcome::noise: link_.damaged(Counters::resync); break;
+      case FrameReader::Outcome::frame:
+        switch (link_.arrived(reader_, slice(board::now()))) {
+          case Link::Arrival::nothing: break;
+          case Link::Arrival::hello: reschedule_ = true; greet(); break;
+          case Link::Arrival::command: reschedule_ = true; execute(); break;
+        }
+    }
+  }
+}
+
+void App::greet() {
+  namespace at = protocol::hello_at;
+  if (reader_.payload_length() != at::size || get32(reader_.payload() + at::protocol_hash) != protocol::kHash) {
+    boot_due_ = true;  // who we are is the only answer that another protocol understands
+    return;
+  }
+  const uint16_t nonce = get16(reader_.payload() + at::nonce);
+  if (!link_.open(nonce)) return;
+  trial_.forget();
+  untold_ = 0;
+  power_lost_ = false;
+  link_.events.begin(Type::READY, protocol::ready_at::size);
+  link_.events.put16(nonce);
+  link_.events.put_tick(board::now());
+  reports_.start();
+}
+
+void App::execute() {
+  bool reliable, open;
+  const uint8_t size = protocol::command_size(reader_.type(), reliable, open);
+  const uint8_t length = reader_.payload_length();
+  const bool fitting = open ? length >= size : length == size;
+  const Result result = size == 0xFF ? Result::unknown
+                        : !fitting   ? Result::bad_value
+                                     : perform(static_cast<Type>(reader_.type()), reader_.payload(), length);
+  link_.events.begin(Type::REPLY, protocol::reply_at::size);
+  link_.events.put8(link_.command_seq());
+  link_.events.put8(static_cast<uint8_t>(result));
+}
+
+Result App::perform(Type type, const uint8_t* payload, uint8_t length) {
+  switch (type) {
+    case Type::PRESS: return trial_.request(payload);
+    case Type::ABORT: return trial_.end(Reason::abort), Result::ok;
+    case Type::POWER: return power(payload[protocol::power_at::on]);
+    case Type::SET: return set(payload[protocol::set_at::key], get32(payload + protocol::set_at::value));
+    case Type::GET: return value(payload[protocol::get_at::key]);
+    case Type::GET_STATUS: return status();
+    case Type::GET_COUNTERS: return counters();
+    case Type::CLEAR_FAULT: return guard_.clear(static_cast<Cause>(payload[protocol::clear_fault_at::cause]));
+    case Type::IDENTIFY: return settings_.identify(payload + protocol::identify_at::uuid);
+    case Type::ECHO: return echo(payload, length);
+    default: return Result::unknown;
+  }
+}
+
+Result App::power(uint8_t on) {
+  if (on > 1) return Result::bad_value;
+  if (trial_.in_flight()) return Result::busy;
+  if (guard_.is_on(Output::power) == (on != 0)) return Result::ok;
+  if (!on) {
+    guard_.off(Output::power);
+  } else if (!guard_.on(Output::power)) {
+    return Result::refused;
+  }
+  powered(on, PowerCause::command);
+  return Result::ok;
+}
+
+void App::powered(bool on, PowerCause cause) {
+  link_.events.begin(Type::POWERED, protocol::powered_at::size);
+  link_.events.put8(on);
+  link_.events.put_tick(board::now());
+  link_.events.put8(static_cast<uint8_t>(cause));
+}
+
+Result App::set(uint8_t key, uint32_t value) {
+  return trial_.in_flight() ? Result::busy : settings_.set(key, value);
+}
+
+Result App::value(uint8_t key) {
+  uint16_t value;
+  const Result result = settings_.read(key, value);
+  if (result != Result::ok) return result;
+  link_.events.begin(Type::VALUE, protocol::value_at::size);
+  link_.events.put8(key);
+  link_.events.put32(value);
+  return result;
+}
+
+Result App::status() {
+  link_.events.begin(Type::STATUS, protocol::status_at::size);
+  link_.events.put_tick(board::now());
+  link_.events.put16(board::energised());
+  link_.events.put8(board::inputs());
+  link_.events.put8(static_cast<uint8_t>(guard_.cause()));
+  link_.events.put32(trial_.number());
+  link_.events.put16(pack_);
+  link_.events.put16(board::stack_free());
+  return Result::ok;
+}
+
+Result App::counters() {
+  count_losses();
+  link_.events.begin(Type::COUNTERS, protocol::counters_at::size);
+  for (uint8_t n = 0; n < Counters::kCount; ++n) link_.events.put16(link_.counters.value[n]);
+  return Result::ok;
+}
+
+Result App::echo(const uint8_t* data, uint8_t length) {
+  link_.events.begin(Type::ECHOED, length);
+  for (uint8_t n = 0; n < length; ++n) link_.events.put8(data[n]);
+  return Result::ok;
+}
+
+void App::transmit() {
+  uint8_t* const out = board::send_buffer();
+  const Slice now = slice(board::now());
+  const bool events = link_.events.unsent();
+  uint8_t count = link_.compose(out, now);
+  if (count && events) within(Link::kRetry);
+  if (!count && boot_due_) {
+    boot_due_ = false;
+    count = write_boot(out);
+  }
+  if (count) board::send(count);
+}
+
+uint8_t App::write_boot(uint8_t* out) {
+  namespace flag = protocol::boot_flag;
+  uint8_t fields[protocol::boot_at::size];
+  namespace at = protocol::boot_at;
+  put32(fields + at::protocol_hash, protocol::kHash);
+  fields[at::version_major] = kVersionMajor;
+  fields[at::version_minor] = kVersionMinor;
+  fields[at::version_patch] = kVersionPatch;
+  put32(fields + at::build_id, build_id_);
+  for (uint8_t n = 0; n < 16; ++n) fields[at::uuid + n] = settings_.uuid()[n];
+  put32(fields + at::boot_count, settings_.boot_count());
+  fields[at::wiring] = static_cast<uint8_t>(settings_.get(protocol::Setting::wiring));
+  fields[at::launcher] = static_cast<uint8_t>(protocol::Launcher::roller);
+  fields[at::reset_cause] = board::reset_cause();
+  fields[at::flags] = static_cast<uint8_t>((link_.fresh() ? flag::fresh : 0) |
+                                           (trial_.in_flight() ? flag::in_trial : 0) |
+                                           (settings_.has_uuid() ? 0 : flag::uuid_blank));
+  fields[at::cause] = static_cast<uint8_t>(guard_.cause());
+  FrameWriter frame = link_.writer(out, protocol::boot_at::size, Type::BOOT);
+  for (uint8_t n = 0; n < protocol::boot_at::size; ++n) frame.put(fields[n]);
+  return frame.finish();
+}
+
+// ---- faults and losses
+
+void App::tripped() {
+  const bool power_was_on = guard_.is_on(Output::power);
+  uint8_t cut;
+  const uint8_t news = guard_.tripped(cut);
+  if (cut != 0xFF) cut_ = cut;
+  if (board::latched) trial_.end(reason_of(guard_.cause()));
+  if (!link_.conversing()) return;
+  untold_ = static_cast<uint8_t>(untold_ | news);
+  if (power_was_on && !guard_.is_on(Output::power)) power_lost_ = true;
+}
+
+// Faults wait for room: they come before the TRIAL_END that they caused.
+void App::tell_faults() {
+  for (uint8_t n = 1; n < protocol::kCauseCount; ++n) {
+    if (!(untold_ & (1u << n))) continue;
+    if (!link_.events.begin(Type::FAULT, protocol::fault_at::size)) return;
+    untold_ = static_cast<uint8_t>(untold_ & ~(1u << n));
+    link_.events.put8(n);
+    link_.events.put8(static_cast<Cause>(n) == Cause::max_on ? cut_ : 0xFF);
+    link_.events.put32(trial_.number());
+    link_.events.put_tick(board::now());
+  }
+  if (power_lost_ && link_.events.fits(protocol::powered_at::size)) {
+    power_lost_ = false;
+    powered(false, PowerCause::fault);
+  }
+}
+
+void App::count_losses() {
+  const board::Losses lost = board::take_losses();
+  link_.counters.add(Counters::overrun, lost.overrun);
+  link_.counters.add(Counters::framing, lost.framing);
+  link_.counters.add(Counters::ring_full, lost.edges);
+  link_.counters.add(Counters::ring_full, lost.bins);
+  if (lost.edges || lost.bins) trial_.end(Reason::ring_full);
+}
+
+void App::report() {
+  if (untold_ || power_lost_) tell_faults();
+  if (untold_ || power_lost_) return;
+  if (!link_.conversing()) return;
+  if (trial_.observing() && reports_.batch_full()) {
+    reports_.pack_samples(trial_.number());
+    reports_.pack(true, trial_);
+  } else {
+    reports_.pack(false, trial_);
+  }
+  trial_.drain();
+}
+
+// ---- time
+
+// One look at everything that waits. Deadlines are lazy: when what they wait for has moved away, the alarm only finds
+// that out and is set again.
+void App::timers() {
+  const Tick tick = board::now();
+  const Slice now = slice(tick);
+  alarm_ = tick.overflows;  // the old alarm is void
+  reschedule_ = false;
+  within(boot_timer(now));
+  within(silence_timer(now));
+  within(edges_timer(now));
+  const Slice retry = link_.retry(now);
+  if (retry) within(retry);
+  if (settings_.save()) within(kEepromByte);
+  moment_timer(tick);
+}
+
+// The alarm comes in `wait` slices at the latest, to the resolution of an overflow (4.096 ms).
+void App::within(Slice wait) {
+  const Tick now = board::now();
+  if (wait > kRest) wait = kRest;
+  set_alarm(now.overflows + (((now.low >> 14) + wait + 3) >> 2), now);
+}
+
+void App::set_alarm(uint32_t overflow, const Tick& now) {
+  const uint32_t ahead = overflow - now.overflows;
+  const uint32_t set = alarm_ - now.overflows;  // 0 or "negative": none
+  if (static_cast<int32_t>(set) > 0 && set <= ahead) return;
+  alarm_ = ahead ? overflow : overflow + 1;
+  board::wake_at(static_cast<uint8_t>(alarm_));
+}
+
+Slice App::boot_timer(Slice now) {
+  if (!link_.silent(now)) return Link::kSilent - link_.silence(now);
+  if (now - boot_said_ >= kBootEvery) {
+    boot_due_ = true;
+    boot_said_ = now;
+  }
+  return kBootEvery - (now - boot_said_);
+}
+
+Slice App::silence_timer(Slice now) {
+  const bool leased = trial_.in_flight();
+  if (!leased && !guard_.is_on(Output::power)) return kRest;
+  const Slice allowed = leased ? kLease : kPowerHold;
+  const Slice silence = link_.silence(now);
+  if (silence < allowed) return allowed - silence;
+  guard_.trip(leased ? Cause::lease_lapsed : Cause::silence);
+  return kRest;
+}
+
+Slice App::edges_timer(Slice now) {
+  if (!reports_.waiting()) return kRest;
+  if (!link_.conversing()) {
+    reports_.drop();  // nobody asked; READY will tell the levels
+    return kRest;
+  }
+  const Slice waited = reports_.waited(now);
+  if (!trial_.observing() && waited >= kEdgesWait) reports_.pack(true, trial_);
+  if (!reports_.waiting()) return kRest;
+  if (waited >= kEdgesSpoil) {
+    link_.counters.add(Counters::ring_full, reports_.drop());
+    trial_.end(Reason::ring_full);
+    return kRest;
+  }
+  return trial_.observing() || waited >= kEdgesWait ? kEdgesSpoil - waited : kEdgesWait - waited;
+}
+
+void App::moment_timer(const Tick& now) {
+  Tick moment;
+  if (!trial_.awaits(moment)) return;
+  if (before(moment, now)) {
+    board::raise(due::moment);
+  } else if (moment.overflows == now.overflows) {
+    board::wake_exactly(moment);
+  } else if (moment.overflows - now.overflows < 255) {
+    set_alarm(moment.overflows, now);
+  }
+}
+
+}  // namespace core

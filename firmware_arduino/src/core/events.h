@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring of reliable events: each stays until the host has acknowledged it, and sending starts again from the oldest
+// when one was lost (go-back-N). 256 bytes, so that a byte index wraps by itself.
+#pragma once
+
+#include <stdint.h>
+
+#include "protocol.h"
+#include "tick.h"
+
+namespace core {
+
+class EventRing {
+ public:
+  static constexpr uint8_t kOverhead = 2;  // length and type of an entry
+
+  void clear();
+
+  // Is there room for an event with this much payload? One byte stays free, so that full and empty differ.
+  bool fits(uint8_t payload_length) const { return payload_length + kOverhead <= room(); }
+  uint8_t room() const { return static_cast<uint8_t>(tail_ - head_ - 1); }
+
+  // Appends an event; false, and nothing appended, when there is no room. Exactly `payload_length` bytes follow.
+  bool begin(protocol::Type type, uint8_t payload_length);
+  void put8(uint8_t value) { bytes_[head_++] = value; }
+  void put16(uint16_t value);
+  void put24(uint32_t value);
+  void put32(uint32_t value);
+  void put_tick(const Tick& tick);
+
+  // Acknowledgement: everything before `expected` has arrived. False when the number makes no sense.
+  bool acknowledge(uint8_t expected);
+
+  uint8_t next_seq() const { return static_cast<uint8_t>(base_seq_ + count_); }
+  uint8_t sent_seq() const { return static_cast<uint8_t>(base_seq_ + sent_); }  // of the next one to send
+  bool unsent() const { return sent_ != count_; }
+  bool in_flight() const { return sent_ != 0; }
+  void rewind();  // send again from the oldest
+
+  // The next event to send, to be read with at(): type, then payload. Call only when unsent().
+  struct Pending {
+    uint8_t seq, type, length, at;
+    bool again;  // it was sent before
+  };
+  Pending take();
+  uint8_t at(uint8_t index) const { return bytes_[index]; }
+
+ private:
+  uint8_t bytes_[256];
+  uint8_t head_ = 0;      // where the next event begins
+  uint8_t tail_ = 0;      // the oldest event
+  uint8_t cursor_ = 0;    // the next event to send
+  uint8_t base_seq_ = 0;  // number of the oldest
+  uint8_t count_ = 0;     // events held
+  uint8_t sent_ = 0;      // of these, sent since the last rewind
+  uint8_t reached_ = 0;   // of these, ever sent
+};
+
+}  // namespace core

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One record is one channel; the order within a channel is the order of the edges.
+#include "reports.h"
+
+#include "trial.h"
+
+namespace core {
+
+using protocol::Channel;
+using protocol::Type;
+
+void Reports::start() {
+  uint8_t levels;
+  {
+    const board::Lock lock;  // the levels belong to the moment at which the queues were emptied
+    board::beam_a.clear();
+    board::beam_b.clear();
+    board::slow.clear();
+    levels = board::settled();
+  }
+  waiting_ = false;
+  bin_count_ = 0;
+  const Tick now = board::now();
+  for (uint8_t channel = 0; channel < protocol::kChannelCount; ++channel) {
+    if (!events_.begin(Type::EDGES, protocol::edges_at::size + 4)) return;  // the ring is empty: they all fit
+    head(0, static_cast<Channel>(channel), now);
+    edge(now, (levels >> channel) & 1);
+  }
+}
+
+void Reports::start_samples() {
+  first_bin_ = 0;
+  bin_count_ = 0;
+}
+
+bool Reports::sample(uint32_t bin) {
+  if (batch_full()) return false;
+  uint8_t* to = bins_[bin_count_++];
+  to[0] = static_cast<uint8_t>(bin);
+  to[1] = static_cast<uint8_t>(bin >> 8);
+  to[2] = static_cast<uint8_t>(bin >> 16);
+  return true;
+}
+
+bool Reports::pack_samples(uint32_t trial) {
+  if (bin_count_ == 0) return true;
+  if (!events_.begin(Type::SAMPLES, static_cast<uint8_t>(protocol::samples_at::size + 3 * bin_count_))) return false;
+  events_.put32(trial);
+  events_.put16(first_bin_);
+  for (uint8_t n = 0; n < bin_count_; ++n) {
+    for (uint8_t byte = 0; byte < 3; ++byte) events_.put8(bins_[n][byte]);
+  }
+  first_bin_ = static_cast<uint16_t>(first_bin_ + bin_count_);
+  bin_count_ = 0;
+  return true;
+}
+
+void Reports::head(uint32_t trial, Channel channel, const Tick& now) {
+  events_.put32(trial);
+  events_.put8(static_cast<uint8_t>(channel));
+  events_.put_tick(now);
+}
+
+void Reports::edge(const Tick& at, uint8_t level) {
+  events_.put16(static_cast<uint16_t>((at.low << 1) | level));
+  events_.put16(static_cast<uint16_t>((at.overflows << 1) | (at.low >> 15)));
+}
+
+bool Reports::pack_beam(EdgeQueue& queue, Channel channel, bool all, Trial& trial) {
+  for (;;) {
+    uint8_t count = queue.pending();
+    if (count == 0 || (!all && count < kEdges)) return true;
+    if (count > kEdges) count = kEdges;
+    if (!events_.begin(Type::EDGES, static_cast<uint8_t>(protocol::edges_at::size + 4 * count))) return false;
+    const Tick now = board::now();
+    head(trial.number(), channel, now);
+    for (; count; --count) {
+      const Edge next = queue.pop();
+      const Tick at = extend(now, next.overflow7, next.low);
+      edge(at, next.level);
+      trial.beam(channel, next.level, at);
+    }
+  }
+}
+
+bool Reports::pack_slow(bool all, Trial& trial) {
+  SlowQueue& queue = board::slow;
+  for (;;) {
+    const uint8_t pending = queue.pending();
+    if (pending == 0 || (!all && pending < kEdges)) return true;
+    const uint8_t channel = queue.channel_at(queue.tail());
+    uint8_t count = 1;
+    while (count < pending && count < kEdges && queue.channel_at(static_cast<uint8_t>(queue.tail() + count)) == channel) {
+      ++count;
+    }
+    if (!events_.begin(Type::EDGES, static_cast<uint8_t>(protocol::edges_at::size + 4 * count))) return false;
+    const Tick now = board::now();
+    head(trial.number(), static_cast<Channel>(channel), now);
+    for (uint8_t n = 0; n < count; ++n) {
+      const Edge next = queue.at(static_cast<uint8_t>(queue.tail() + n));
+      edge(extend(now, next.overflow7, next.low), next.level);
+    }
+    queue.drop(count);
+  }
+}
+
+bool Reports::pack(bool all, Trial& trial) {
+  // No short cut between the three: a full ring may still take a shorter record.
+  const bool a = pack_beam(board::beam_a, Channel::beam_a, all, trial);
+  const bool b = pack_beam(board::beam_b, Channel::beam_b, all, trial);
+  const bool slow = pack_slow(all, trial);
+  const bool everything = a && b && slow;
+  if (all && everything) waiting_ = false;
+  return everything;
+}
+
+void Reports::noticed(Slice now) {
+  waiting_ = true;
+  since_ = now;
+}
+
+uint8_t Reports::drop() {
+  const uint8_t dropped =
+      static_cast<uint8_t>(board::beam_a.pending() + board::beam_b.pending() + board::slow.pending());
+  board::beam_a.clear();
+  board::beam_b.clear();
+  board::slow.clear();
+  waiting_ = false;
+  return dropped;
+}
+
+}  // namespace core

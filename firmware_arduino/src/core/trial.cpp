@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The press, step by step. Time in the trial is counted in bins of 10 ms; only the actuator's moments are exact.
+#include "trial.h"
+
+#include "bytes.h"
+
+namespace core {
+
+using protocol::Channel;
+using protocol::Output;
+using protocol::Reason;
+using protocol::Result;
+using protocol::Setting;
+using protocol::Type;
+using protocol::Wiring;
+
+namespace {
+
+constexpr uint16_t kMaxRunMs = 5000;  // leaves the guard's own limit for what goes wrong
+
+bool level_of(uint8_t levels, Channel channel) { return (levels >> static_cast<uint8_t>(channel)) & 1; }
+
+uint32_t ms_of(uint16_t bins) { return bins * uint32_t{protocol::kBinMs}; }
+
+}  // namespace
+
+Result Trial::request(const uint8_t* payload) {
+  namespace at = protocol::press_at;
+  if (in_flight()) return Result::busy;
+  const uint32_t number = get32(payload + at::trial);
+  const uint8_t drive = payload[at::drive];
+  const uint16_t run_ms = get16(payload + at::run_ms);
+  const uint8_t duty = payload[at::duty];
+  if (number == 0 || drive >= protocol::kWiringCount) return Result::bad_value;
+  const bool direct = static_cast<Wiring>(drive) == Wiring::direct;
+  if (direct && (run_ms > kMaxRunMs || (run_ms && duty < least_duty(Output::roller)))) return Result::bad_value;
+
+  number_ = number;
+  direct_ = direct;
+  run_ms_ = run_ms;
+  duty_ = duty;
+  hopper_ = get16(payload + at::hopper);
+  moment_ = get48(payload + at::not_before);
+  if (moment_.overflows == 0 && moment_.low == 0) moment_ = board::now();
+  timed_ = true;
+  actuated_ = false;
+  accepted_ = false;
+  external_ = Reason::none;
+  bins_ = 0;
+  state_ = State::waiting;
+  const Rules rules = {direct,
+                       hopper_,
+                       setting(Setting::roller_on_mA),
+                       setting(Setting::stall_mA),
+                       setting(Setting::jam_ms),
+                       setting(Setting::stall_ms)};
+  verdict_.start(rules);
+  return Result::ok;
+}
+
+bool Trial::awaits(Tick& moment) const {
+  moment = moment_;
+  return timed_ && in_flight();
+}
+
+void Trial::moment_came() {
+  if (!timed_ || before(board::now(), moment_)) return;
+  timed_ = false;
+  if (state_ == State::waiting) {
+    actuate();
+  } else if (state_ == State::observing) {
+    guard_.off(direct_ ? Output::roller : Output::launch);
+  }
+}
+
+// What forbids the press, as it stands at its moment.
+Reason Trial::obstacle() const {
+  const uint8_t levels = board::inputs();
+  const Wiring wiring = static_cast<Wiring>(setting(Setting::wiring));
+  if ((wiring == Wiring::direct) != direct_) return Reason::wrong_wiring;
+  if (!level_of(levels, Channel::interlock)) return Reason::interlock;
+  if (board::latched) return Reason::fault_latched;
+  if (!direct_) {
+    const Slice on_for = guard_.since(Output::power, slice(board::now()));
+    if (!guard_.is_on(Output::power) || on_for < slices(setting(Setting::settle_ms))) return Reason::power_off;
+  }
+  if (!level_of(levels, Channel::lid)) return Reason::lid;
+  const uint8_t blocked = static_cast<uint8_t>(levels | board::settled());
+  if (level_of(blocked, Channel::beam_a) || level_of(blocked, Channel::beam_b)) return Reason::beam_blocked;
+  // Without room for ACTUATED the moment could not be told: then it does not happen.
+  return events_.fits(protocol::actuated_at::size) ? Reason::none : Reason::ring_full;
+}
+
+void Trial::actuate() {
+  const Reason forbidden = obstacle();
+  if (forbidden != Reason::none) return end(forbidden);
+
+  const bool runs = !direct_ || run_ms_ != 0;
+  if (runs && !guard_.on(direct_ ? Output::roller : Output::launch, direct_ ? duty_ : 255)) return end(Reason::guard);
+  actuated_at_ = runs ? guard_.at() : board::now();
+  board::start_sampling();
+
+  reports_.start_samples();
+  actuated_ = true;
+  accepted_ = direct_;
+  quiet_bins_ = 0;
+  mark_a_ = board::beam_a.mark();
+  mark_b_ = board::beam_b.mark();
+  sounding_ = level_of(board::settled(), Channel::sound);
+  moment_ = later(actuated_at_, ticks_of_ms(direct_ ? run_ms_ : setting(Setting::press_hold_ms)));
+  timed_ = runs;
+  state_ = State::observing;
+
+  events_.begin(Type::ACTUATED, protocol::actuated_at::size);
+  events_.put32(number_);
+  events_.put_tick(actuated_at_);
+}
+
+bool Trial::bin(const board::Bin& bin) {
+  if (state_ != State::observing) return true;
+  const bool jammed_before = verdict_.jammed();
+  const bool driven = verdict_.bin(bin.current_sum, bin.flags);
+  const uint32_t packed = bin.current_sum | (static_cast<uint32_t>(bin.voltage) << 12) |
+                          (static_cast<uint32_t>(bin.flags) << 22);
+  if (!reports_.sample(packed)) return false;
+  ++bins_;
+  if (verdict_.jammed() && !jammed_before) {
+    guard_.off_all_but_power();
+    timed_ = false;
+  }
+
+  const bool moved = board::beam_a.mark() != mark_a_ || board::beam_b.mark() != mark_b_;
+  mark_a_ = board::beam_a.mark();
+  mark_b_ = board::beam_b.mark();
+  quiet_bins_ = driven || moved || sounding_ ? 0 : static_cast<uint16_t>(quiet_bins_ + 1);
+
+  if (over()) {
+    end(Reason::none);
+  } else if (ms_of(bins_) >= setting(Setting::observe_max_ms)) {
+    end(Reason::timeout);
+  }
+  return true;
+}
+
+bool Trial::over() const {
+  if (timed_ || ms_of(quiet_bins_) < setting(Setting::quiet_ms)) return false;
+  return direct_ || verdict_.ran() || ms_of(bins_) >= setting(Setting::onset_ms);
+}
+
+void Trial::look() {
+  const uint8_t head = board::slow.mark();
+  if (looked_ == head) return;
+  const Tick now = board::now();
+  for (; looked_ != head; ++looked_) {
+    if (static_cast<Channel>(board::slow.channel_at(looked_)) != Channel::sound) continue;
+    const Edge edge = board::slow.at(looked_);
+    sounding_ = edge.level;
+    quiet_bins_ = 0;
+    const Tick at = extend(now, edge.overflow7, edge.low);
+    if (!edge.level || !actuated_ || accepted_ || state_ != State::observing || before(at, actuated_at_)) continue;
+    accepted_ = elapsed(actuated_at_, at) <= ticks_of_ms(setting(Setting::accept_ms));
+  }
+}
+
+void Trial::beam(Channel channel, uint8_t level, const Tick& at) {
+  if (channel == Channel::beam_a && actuated_ && in_flight() && !before(at, actuated_at_)) verdict_.beam_a(level);
+}
+
+void Trial::end(Reason reason) {
+  if (!in_flight() || draining()) return;
+  guard_.off_all_but_power();
+  board::stop_sampling();
+  external_ = reason;
+  timed_ = false;
+  state_ = State::draining;
+}
+
+void Trial::forget() {
+  end(Reason::abort);
+  state_ = State::idle;
+  number_ = 0;
+  looked_ = board::slow.mark();
+}
+
+void Trial::drain() {
+  if (!draining()) return;
+  const bool samples = reports_.pack_samples(number_);
+  if (!samples || !events_.fits(protocol::trial_end_at::size)) return;
+  // Edges come last, so that the verdict has seen the same ones as the host when it is worked out.
+  if (!reports_.pack(true, *this) || !events_.begin(Type::TRIAL_END, protocol::trial_end_at::size)) return;
+  const Outcome outcome = verdict_.finish(external_, actuated_, accepted_);
+  events_.put32(number_);
+  events_.put_tick(board::now());
+  events_.put8(static_cast<uint8_t>(outcome.verdict));
+  events_.put8(static_cast<uint8_t>(outcome.reason));
+  events_.put8(accepted_);
+  events_.put16(outcome.cleared);
+  events_.put8(outcome.sticking);
+  events_.put16(outcome.roller_ms);
+  state_ = State::idle;
+  number_ = 0;
+}
+
+}  // namespace core

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reset, watchdog, sleep, locks and memories of the ATmega328P.
+#include <avr/interrupt.h>
+#include <avr/pgmspace.h>
+#include <avr/wdt.h>
+
+#include "../core/crc.h"
+#include "interrupts.h"
+#include "uno.h"
+
+extern "C" {
+extern uint8_t __heap_start;     // end of static memory
+extern uint8_t __data_load_end;  // end of the flash image
+}
+
+namespace {
+
+constexpr uint8_t kPaint = 0xC5;
+
+// Not touched by the start-up code: what the last life left for this one.
+uint8_t reset_flags __attribute__((section(".noinit")));
+struct Kept {
+  uint8_t latched;
+  uint8_t check;  // the complement of `latched` when a hang was noted, by accident only otherwise
+  uint16_t mark;
+};
+Kept kept __attribute__((section(".noinit")));
+constexpr uint16_t kMark = 0x4857;
+
+void configure_watchdog() {
+  wdt_reset();
+  WDTCSR = _BV(WDCE) | _BV(WDE);
+  WDTCSR = _BV(WDIF) | _BV(WDIE) | _BV(WDE) | WDTO_60MS;
+}
+
+}  // namespace
+
+// After a watchdog reset the watchdog still runs, at its shortest period: it is stopped before anything else.
+extern "C" void early() __attribute__((naked, used, section(".init3")));
+extern "C" void early() {
+  reset_flags = MCUSR;
+  MCUSR = 0;
+  wdt_disable();
+  for (uint8_t* at = &__heap_start; at <= reinterpret_cast<uint8_t*>(RAMEND - 2); ++at) *at = kPaint;
+}
+
+// First stage: the loop has not fed the watchdog for 60 ms. Everything off, and the next life is told. If the loop
+// comes back it arms this stage again; otherwise the second stage resets.
+ISR(WDT_vect) {
+  uno::trip(protocol::Cause::watchdog);
+  kept.latched = board::latched;
+  kept.check = static_cast<uint8_t>(~board::latched);
+  kept.mark = kMark;
+}
+
+namespace uno {
+
+void start() {
+  cli();
+  outputs_off();
+  PORTB |= kBeamA;
+  PORTC |= kInterlock | kLid;
+  PORTD |= kBeamB;
+  GPIOR0 = 0;
+  GPIOR1 = 0;
+  GPIOR2 = 0;
+
+  TIMSK2 = 0;
+  TCCR2A = kPwmMode;
+  TCCR2B = _BV(CS21);
+  start_tick_timer();
+  start_usart();
+
+  // The mark of a hang counts once. Without it the status register may still tell of a watchdog reset.
+  const bool hung = kept.mark == kMark && kept.check == static_cast<uint8_t>(~kept.latched);
+  kept.mark = 0;
+  if (hung) {
+    board::latched = kept.latched;
+    reset_flags |= _BV(WDRF);
+  }
+  if (reset_flags & _BV(WDRF)) board::latched |= 1u << static_cast<uint8_t>(protocol::Cause::watchdog);
+
+  SMCR = _BV(SE);  // idle mode
+  configure_watchdog();
+  start_clock();
+  sei();
+}
+
+void idle() {
+  wdt_reset();
+  cli();
+  if (GPIOR0 == 0) {
+    sei();  // takes effect after the next instruction: an interrupt that is due wakes the sleep
+    __asm__ __volatile__("sleep");
+  }
+  sei();
+}
+
+}  // namespace uno
+
+namespace board {
+
+volatile uint8_t latched;
+
+Lock::Lock() : saved_(SREG) { cli(); }
+Lock::~Lock() {
+  __asm__ __volatile__("" ::: "memory");
+  SREG = saved_;
+}
+
+uint8_t take_due() {
+  cli();
+  const uint8_t what = GPIOR0;
+  GPIOR0 = 0;
+  sei();
+  // A hang that passed has used up the first stage of the watchdog.
+  if ((what & due::tripped) && !(WDTCSR & _BV(WDIE))) configure_watchdog();
+  return what;
+}
+
+void raise(uint8_t what) {
+  const Lock lock;
+  GPIOR0 |= what;
+}
+
+Losses take_losses() {
+  const Lock lock;
+  const Losses losses = {uno::lost_edges, uno::lost_bins, uno::lost_bytes, uno::bad_bytes};
+  uno::lost_edges = 0;
+  uno::lost_bins = 0;
+  uno::lost_bytes = 0;
+  uno::bad_bytes = 0;
+  return losses;
+}
+
+uint8_t eeprom_read(uint16_t address) {
+  EEAR = address;
+  EECR |= _BV(EERE);
+  return EEDR;
+}
+
+bool eeprom_ready() { return !(EECR & _BV(EEPE)); }
+
+void eeprom_write(uint16_t address, uint8_t value) {
+  EEAR = address;
+  EEDR = value;
+  const Lock lock;
+  EECR = _BV(EEMPE);
+  EECR = _BV(EEMPE) | _BV(EEPE);
+}
+
+void feed_watchdog() { wdt_reset(); }
+
+void rom_read(const void* from, void* to, uint8_t count) { memcpy_P(to, from, count); }
+
+uint32_t build_id() {
+  uint32_t crc = core::kCrc32Init;
+  const uint16_t end = reinterpret_cast<uint16_t>(&__data_load_end);
+  for (uint16_t at = 0; at != end; ++at) {
+    crc = core::crc32(crc, pgm_read_byte(at));
+    wdt_reset();
+  }
+  return core::crc32_end(crc);
+}
+
+uint8_t reset_cause() { return reset_flags & (_BV(PORF) | _BV(EXTRF) | _BV(BORF) | _BV(WDRF)); }
+
+uint16_t stack_free() {
+  const uint8_t* at = &__heap_start;
+  while (*at == kPaint) ++at;
+  return static_cast<uint16_t>(at - &__heap_start);
+}
+
+}  // namespace board

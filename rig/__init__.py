@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench, as Python sees it: links, messages, what a launcher can be asked to do, and the twin."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One board: a link and a session, and what any firmware of ours can be asked regardless of the launcher.
+
+There is no thread: whoever waits for the board serves the link meanwhile, so a host that hangs falls silent and
+the firmware's lease does its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+from rig.errors import ControllerResetError, LinkLostError, NotOurBoardError, ProtocolMismatchError, RigFaultError
+from rig.links.base import Link
+from rig.wire.messages import (
+    PROTOCOL_HASH,
+    RENEW_MS,
+    SETTINGS,
+    STOP_SEND,
+    TICK_HZ,
+    Boot,
+    BootFlag,
+    Cause,
+    ClearFault,
+    Counters,
+    Get,
+    GetCounters,
+    GetStatus,
+    Identify,
+    Message,
+    Ready,
+    Reply,
+    Result,
+    Set,
+    Status,
+    Value,
+)
+from rig.wire.session import Session
+
+DISCOVERY_S = 3.0
+COMMAND_S = 2.0
+IDLE_RENEW_S = 0.9  # below boot_after_ms, so that a served board never falls back to BOOT
+TRIAL_RENEW_S = RENEW_MS / 1000
+
+
+class Board:
+    """A board that has said BOOT and answered HELLO.
+
+    `on_event` gets every event that is not the answer to a command, in order.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        on_event: Callable[[Message], None],
+        *,
+        nonce: Callable[[], int],
+        new_uuid: Callable[[], bytes],
+    ) -> None:
+        """Listen for BOOT, open the conversation, name a board that has no name yet. Raises a `RigError`."""
+        self.link = link
+        self.session = Session()
+        self._on_event = on_event
+        self._nonce = nonce
+        self._answers: list[Message] = []
+        self._epoch_s: float | None = None
+        self.boot: Boot = self._discover()
+        self._open()
+        if self.boot.flags & BootFlag.uuid_blank:
+            uuid = new_uuid()
+            self.demand(Identify(uuid))
+            self.boot = replace(self.boot, uuid=uuid)
+
+    # ------------------------------------------------------------------ conversation
+
+    def _discover(self) -> Boot:
+        """Listen, and only listen, until the board says who it is."""
+        clock = self.link.clock
+        deadline = clock.now() + DISCOVERY_S
+        heard = 0
+        while clock.now() < deadline:
+            data = self.link.read(deadline)
+            heard += len(data)
+            for message in self.session.receive(data, clock.now()):
+                if isinstance(message, Boot):
+                    return _ours(message)
+        found = f"{heard} bytes came, none of them a BOOT" if heard else "it said nothing"
+        raise NotOurBoardError(
+            f"not a launchrig board: listened {DISCOVERY_S:.0f} s and {found}; flash it with: ./dev firmware"
+        )
+
+    def _open(self) -> None:
+        clock = self.link.clock
+        self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
+        deadline = clock.now() + COMMAND_S
+        while not self.session.open:
+            if clock.now() >= deadline:
+                raise LinkLostError(
+                    f"the board says BOOT but does not answer HELLO within {COMMAND_S:.0f} s; check the line from the host to D0"
+                )
+            self.serve(deadline)
+        self.session.renew_s = IDLE_RENEW_S
+
+    def serve(self, deadline: float) -> None:
+        """One turn: write what is due, wait for bytes until `deadline` (or until something is due), take what came."""
+        link, session = self.link, self.session
+        out = session.output(link.clock.now())
+        if out:
+            link.write(out)
+        data = link.read(min(deadline, session.deadline()))
+        if data:
+            for message in session.receive(data, link.clock.now()):
+                self._take(message)
+
+    def _take(self, message: Message) -> None:
+        if isinstance(message, Boot):
+            self._check_boot(message)
+        elif isinstance(message, (Reply, Value, Status, Counters)):
+            self._answers.append(message)
+        else:
+            if isinstance(message, Ready):
+                self.note_tick(message.tick)
+            self._on_event(message)
+
+    def _check_boot(self, boot: Boot) -> None:
+        if boot.boot_count != self.boot.boot_count:
+            raise ControllerResetError(
+                f"the board was reset in use (boot {self.boot.boot_count} to {boot.boot_count}, "
+                f"cause bits {boot.reset_cause:#04x}); check its supply, and that nothing else opens the port"
+            )
+
+    def note_tick(self, tick: int) -> None:
+        """Learn where MCU ticks lie on the link's clock: the smallest delay ever seen is the truest."""
+        epoch = self.link.clock.now() - tick / TICK_HZ
+        self._epoch_s = epoch if self._epoch_s is None else min(self._epoch_s, epoch)
+
+    def moment_of(self, tick: int) -> float:
+        """The link's clock at MCU `tick`, to within a frame's delay; for scheduling, never for results."""
+        assert self._epoch_s is not None
+        return self._epoch_s + tick / TICK_HZ
+
+    def tick_at(self, moment: float) -> int:
+        """The MCU tick at `moment` of the link's clock, to within a frame's delay."""
+        assert self._epoch_s is not None
+        return max(0, round((moment - self._epoch_s) * TICK_HZ))
+
+    # ------------------------------------------------------------------ commands
+
+    def command(self, message: Message) -> tuple[Result, list[Message]]:
+        """Send a reliable command and wait for its REPLY.
+
+        Returns the result and the answers (VALUE, STATUS, COUNTERS) that came with it. Raises `LinkLostError` when
+        none comes within 2 s of the link's clock.
+        """
+        self._answers.clear()
+        seq = self.session.send(message)
+        deadline = self.link.clock.now() + COMMAND_S
+        while True:
+            for answer in self._answers:
+                if isinstance(answer, Reply) and answer.command == seq:
+                    return Result(answer.result), [a for a in self._answers if not isinstance(a, Reply)]
+            if self.link.clock.now() >= deadline:
+                raise LinkLostError(f"no answer to {type(message).__name__} within {COMMAND_S:.0f} s; check the cable")
+            self.serve(deadline)
+
+    def demand(self, message: Message) -> list[Message]:
+        """A command that must succeed; raises `RigFaultError` with the board's reason otherwise."""
+        result, answers = self.command(message)
+        if result is not Result.ok:
+            raise RigFaultError(f"the board answers {result.name} to {message}")
+        return answers
+
+    def set(self, name: str, value: int) -> None:
+        """Write the setting `name`, in its unit. Raises `RigFaultError` when the board refuses the value."""
+        setting = SETTINGS[name]
+        if not setting.min <= value <= setting.max:
+            raise RigFaultError(f"{name}: {value} {setting.unit} is outside {setting.min} to {setting.max}")
+        self.demand(Set(setting.key, value))
+
+    def settings(self) -> dict[str, int]:
+        """Every setting as the board holds it, in its unit."""
+        values = {}
+        for name, setting in SETTINGS.items():
+            (value,) = (a for a in self.demand(Get(setting.key)) if isinstance(a, Value))
+            values[name] = value.value
+        return values
+
+    def status(self) -> Status:
+        """The board's state now, outputs read back from the pins."""
+        (status,) = (a for a in self.demand(GetStatus()) if isinstance(a, Status))
+        return status
+
+    def counters(self) -> dict[str, int]:
+        """Every counter of loss: the board's by name, the host's as `host_...`."""
+        (counters,) = (a for a in self.demand(GetCounters()) if isinstance(a, Counters))
+        return asdict(counters) | {f"host_{name}": value for name, value in asdict(self.session.losses).items()}
+
+    def clear_fault(self, cause: Cause) -> None:
+        """Clear the latched fault `cause`; raises `RigFaultError` when its reason still stands."""
+        self.demand(ClearFault(cause))
+
+    def stop(self) -> Status:
+        """STOP: every output off at once; repeated until the board's status says so."""
+        for _ in range(5):
+            self.link.write(bytes(STOP_SEND))
+            try:
+                status = self.status()
+            except LinkLostError:
+                continue
+            if status.cause and not status.outputs:
+                return status
+        raise LinkLostError("STOP was sent and not confirmed: NOT CONFIRMED SAFE; cut the power by hand")
+
+
+def _ours(boot: Boot) -> Boot:
+    """Refuse a board with another protocol, naming both hashes and the command that flashes the right firmware."""
+    if boot.protocol_hash != PROTOCOL_HASH:
+        raise ProtocolMismatchError(
+            f"the board speaks protocol {boot.protocol_hash:08x} (firmware {boot.version_major}.{boot.version_minor}."
+            f"{boot.version_patch}), this host {PROTOCOL_HASH:08x}; build and flash the right one: ./dev firmware"
+        )
+    return boot

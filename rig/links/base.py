@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every link promises. One contract-test suite (`tests/rig/links/test_contract.py`) holds them all to it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rig.clock import Clock
+
+
+class Link(Protocol):
+    """A byte stream to a board, with the clock by which its time-outs are judged."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of this link: wall time on hardware, AVR cycles in the twin."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`. Raises `LinkLostError` when the far side is gone."""
+        ...
+
+    def read(self, deadline: float) -> bytes:
+        """Bytes that have arrived, waiting for the first one until `deadline` (seconds of `clock`); b"" when none came.
+
+        Raises `LinkLostError` when the far side is gone.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the far side; closing twice does no harm."""
+        ...

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The link to the twin: the same bytes as over a port, in virtual time."""
+
+from __future__ import annotations
+
+import math
+
+from rig.clock import Clock
+from rig.errors import LinkLostError
+from rig.twin.avr import CYCLE_HZ
+from rig.twin.bench import TwinBench
+
+FOREVER = 1 << 62
+
+
+class TwinLink:
+    """A link whose far side is the firmware in the AVR simulator; time passes only while it is read."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self.bench = bench
+        self.clock: Clock = bench.clock
+
+    def write(self, data: bytes) -> None:
+        """Put `data` on the AVR's receive line, from now on, at wire rate."""
+        self.bench.write(data)
+
+    def read(self, deadline: float) -> bytes:
+        """Run the AVR until it has transmitted or `deadline` (virtual seconds) is reached.
+
+        Raises `LinkLostError` when the AVR has crashed.
+        """
+        if self.bench.crashed:
+            raise LinkLostError("the simulated AVR has crashed: the firmware ran into nothing")
+        return self.bench.read(_cycle_at(deadline))
+
+    def close(self) -> None:
+        """End the simulator."""
+        self.bench.close()
+
+
+def _cycle_at(deadline: float) -> int:
+    """The first cycle at which the clock shows `deadline` or later, so that a deadline once waited for is over."""
+    if math.isinf(deadline):
+        return FOREVER
+    cycle = math.ceil(deadline * CYCLE_HZ)
+    return cycle if cycle / CYCLE_HZ >= deadline else cycle + 1

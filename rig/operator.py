@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only a person can do at the bench: reload the hopper, clear the mouth, clean the roller.
+
+An operator lets time pass through the `wait` that it is given, so that the link stays served meanwhile.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from rig.errors import OperatorNeededError
+
+Wait = Callable[[float], None]
+"""Lets that many seconds of the rig's clock pass while the link is served."""
+
+
+class Operator(Protocol):
+    """Whoever stands at the bench."""
+
+    def reload(self, cards: int, wait: Wait) -> int:
+        """Open the lid, take out what is left, put `cards` in, close the lid. Returns how many cards were left."""
+        ...
+
+    def clear_mouth(self, wait: Wait) -> int:
+        """Pull out whatever sticks in the mouth. Returns how many cards that was."""
+        ...
+
+    def clean(self, wait: Wait) -> None:
+        """Clean the roller."""
+        ...
+
+
+class NoOperator:
+    """Nobody is there: whatever needs a person ends the run."""
+
+    def reload(self, cards: int, wait: Wait) -> int:
+        """Always raises `OperatorNeededError`."""
+        raise OperatorNeededError(f"the hopper wants {cards} cards and nobody is there; run with --operator console")
+
+    def clear_mouth(self, wait: Wait) -> int:
+        """Always raises `OperatorNeededError`."""
+        raise OperatorNeededError("a card sticks in the mouth and nobody is there; run with --operator console")
+
+    def clean(self, wait: Wait) -> None:
+        """Always raises `OperatorNeededError`."""
+        raise OperatorNeededError("the roller wants cleaning and nobody is there; run with --operator console")
+
+
+class ConsoleOperator:
+    """A person at the terminal, asked in words; answers are numbers of cards."""
+
+    def __init__(self, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print) -> None:
+        self._ask = ask
+        self._tell = tell
+
+    def _answer(self, question: str, wait: Wait) -> str:
+        """Ask in a thread and serve the link meanwhile: a person is slow and the board must not think the host dead."""
+        answers: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answers.put(self._ask(question))
+            except BaseException as error:
+                answers.put(error)
+
+        threading.Thread(target=ask, daemon=True).start()
+        while answers.empty():
+            wait(0.1)
+        answer = answers.get()
+        if isinstance(answer, EOFError):
+            raise OperatorNeededError(f"nobody answers: {question.strip()}") from answer
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _number(self, question: str, wait: Wait) -> int:
+        while True:
+            answer = self._answer(question, wait).strip()
+            if answer.isdecimal():
+                return int(answer)
+            self._tell(f"{answer!r} is no number of cards; type for example 0 or 12")
+
+    def reload(self, cards: int, wait: Wait) -> int:
+        """Ask how many cards were left, then for the reload."""
+        left = self._number("Open the lid and take out all cards. How many were left? ", wait)
+        self._answer(f"Put in {cards} cards, close the lid until it snaps, then press Enter. ", wait)
+        return left
+
+    def clear_mouth(self, wait: Wait) -> int:
+        """Ask for the mouth to be cleared."""
+        return self._number("Pull out every card that sticks in the mouth. How many were there? ", wait)
+
+    def clean(self, wait: Wait) -> None:
+        """Ask for the roller to be cleaned."""
+        self._answer("Clean the roller, then press Enter. ", wait)

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One AVR in a process of its own: the client of `avrtwin`.
+
+Time is counted in cycles of 62.5 ns. Whatever is scheduled between two runs travels with the next request, so one
+exchange is one write and one read.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+from intelhex import HexReaderError, IntelHex
+
+from rig.errors import BadRigError, LinkLostError, TwinUnavailableError
+from rig.twin.build import avrtwin_path
+
+CYCLE_HZ = 16_000_000
+EEPROM_BYTES = 1024
+FLASH_BYTES = 32768
+BOOT_SECTION = 0x7000  # lowest address at which a bootloader of this part can begin
+VECTORS = 26
+RAM_OFFSET = 0x800000  # where AVR ELF files keep the data space
+EEPROM_OFFSET = 0x810000
+
+_EDGES, _ANALOG, _CANCEL, _RX, _RESET, _POKE, _FLASH, _EEPROM_SET, _RESET_PC = range(1, 10)
+_RUN, _PEEK, _EEPROM_GET, _STATS = range(0x80, 0x84)
+
+_LENGTH = struct.Struct("<I")
+_CYCLE_OP = struct.Struct("<BQ")
+_RUN_HEAD = struct.Struct("<QBHHHI")
+_OUTPUT = struct.Struct("<QBd")
+_RESET_REPORT = struct.Struct("<QB")
+_STATS_REPLY = struct.Struct(f"<QQQIIIH{VECTORS}I{VECTORS}I")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One change of an MCU output: `value` is 0.0 off, low or undriven, 1.0 on, between = PWM duty."""
+
+    cycle: int
+    pin: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened in one run.
+
+    `cycle` is where the AVR stands now; `tx` are the bytes whose last bit has left; `resets` are (cycle, MCUSR) of
+    resets that the AVR made itself; `unmodelled` names what the firmware relies on and the simulator does not model,
+    each once in the life of the process; `crashed` means that the AVR has stopped for good.
+    """
+
+    cycle: int
+    outputs: tuple[Output, ...]
+    tx: bytes
+    resets: tuple[tuple[int, int], ...]
+    unmodelled: tuple[str, ...]
+    crashed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts since the process began; durations in cycles.
+
+    `isr_longest` and `isr_runs` are by vector number (1 = INT0 ...). `longest_off` is the longest stretch with
+    interrupts off, after they were first switched on; without `audit` it knows only interrupt routines. `min_sp` is
+    the least stack pointer ever seen.
+    """
+
+    cycles: int
+    awake: int
+    exchanges: int
+    longest_off: int
+    rx_overruns: int
+    eeprom_writes: int
+    min_sp: int
+    isr_longest: tuple[int, ...]
+    isr_runs: tuple[int, ...]
+
+
+class Avr:
+    """An ATmega328P at 16 MHz that runs `elf` from power-on.
+
+    `eeprom` is the content from address 0 on (the rest is erased). `flash_hex` is loaded over the ELF; when it reaches
+    into the boot section, resets lead to it, as with the boot fuse of an Uno. `vcd` is written as it runs. `audit` runs
+    one instruction at a time, which busy code pays for with half its speed, and makes `Stats.longest_off` exact.
+
+    Raises `TwinUnavailableError` when avrtwin cannot be built or started, `BadRigError` for a file that is no AVR
+    firmware or cannot be written.
+    """
+
+    def __init__(
+        self,
+        elf: Path,
+        *,
+        eeprom: bytes = b"",
+        flash_hex: Path | None = None,
+        vcd: Path | None = None,
+        audit: bool = False,
+    ) -> None:
+        self.elf = Path(elf)
+        self.cycle = 0
+        self._pending = bytearray(_LENGTH.size)
+        self._symbols = symbols(self.elf)
+        options = [*(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
+        command = [str(avrtwin_path()), *options, str(self.elf)]
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        except OSError as error:
+            raise TwinUnavailableError(f"cannot start {command[0]}: {error.strerror}") from error
+        assert self._process.stdin and self._process.stdout
+        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
+        trouble = self._receive().decode()
+        if trouble:
+            self.close()
+            raise BadRigError(trouble)
+        if eeprom:
+            self._add(struct.pack("<BI", _EEPROM_SET, len(eeprom)) + eeprom)
+        if flash_hex is not None:
+            self._load_hex(flash_hex)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_process"):
+            self.close()
+
+    # ------------------------------------------------------------------ the future
+
+    def edge(self, cycle: int, pin: int, level: int) -> None:
+        """Schedule one input edge at an exact cycle; one that lies in the past happens at once."""
+        self._add(struct.pack("<BIQBB", _EDGES, 1, cycle, pin, level))
+
+    def edges(self, edges: Sequence[tuple[int, int, int]]) -> None:
+        """Schedule many edges, each (cycle, pin, level)."""
+        if edges:
+            flat = [number for edge in edges for number in edge]
+            self._add(struct.pack("<BI" + "QBB" * len(edges), _EDGES, len(edges), *flat))
+
+    def analog(self, channel: int, points: Sequence[tuple[int, float]]) -> None:
+        """Voltage at an ADC channel from the first point on: straight between the (cycle, volts), then level."""
+        if points:
+            flat = [number for point in points for number in point]
+            self._add(struct.pack("<BBI" + "Qd" * len(points), _ANALOG, channel, len(points), *flat))
+
+    def cancel_after(self, cycle: int) -> None:
+        """Forget scheduled edges and analog points later than `cycle`; voltages stay as they are then."""
+        self._add(_CYCLE_OP.pack(_CANCEL, cycle))
+
+    def write(self, data: bytes) -> None:
+        """Put bytes on the receive line, back to back at wire rate, after those that are still on it."""
+        if data:
+            self._add(struct.pack("<BBI", _RX, 0, len(data)) + data)
+
+    def line_break(self) -> None:
+        """Hold the receive line low for one character: a zero byte with a framing error."""
+        self._add(struct.pack("<BBIB", _RX, 1, 1, 0))
+
+    def reset(self, *, power_on: bool = False) -> None:
+        """Reset as by DTR (EXTRF) or by power-on (RAM lost): outputs go off at once."""
+        self._add(struct.pack("<BB", _RESET, power_on))
+
+    def poke(self, address: int, data: bytes) -> None:
+        """Write into the data space, past all register logic."""
+        self._add(struct.pack("<BHI", _POKE, _data_address(address), len(data)) + data)
+
+    def poke_flash(self, address: int, data: bytes) -> None:
+        """Write into the flash (byte address)."""
+        self._add(struct.pack("<BII", _FLASH, address, len(data)) + data)
+
+    # ------------------------------------------------------------------ exchanges
+
+    def run(self, until: int) -> Step:
+        """Run to `until`, or less: to an output change, a finished frame with the line idle after it, or a reset.
+
+        Raises `LinkLostError` when the process has died.
+        """
+        reply = self._exchange(_CYCLE_OP.pack(_RUN, until))
+        cycle, crashed, output_n, reset_n, unmodelled_n, tx_n = _RUN_HEAD.unpack_from(reply)
+        self.cycle = cycle
+        at = _RUN_HEAD.size
+        outputs: tuple[Output, ...] = ()
+        if output_n:
+            end = at + output_n * _OUTPUT.size
+            outputs = tuple(Output(*fields) for fields in _OUTPUT.iter_unpack(reply[at:end]))
+            at = end
+        resets: tuple[tuple[int, int], ...] = ()
+        if reset_n:
+            end = at + reset_n * _RESET_REPORT.size
+            resets = tuple((when, mcusr) for when, mcusr in _RESET_REPORT.iter_unpack(reply[at:end]))
+            at = end
+        tx = reply[at : at + tx_n]
+        unmodelled = tuple(_texts(reply, at + tx_n)) if unmodelled_n else ()
+        return Step(cycle, outputs, tx, resets, unmodelled, bool(crashed))
+
+    def peek(self, address: int, size: int) -> bytes:
+        """Read the data space, past all register logic."""
+        return self._exchange(struct.pack("<BHH", _PEEK, _data_address(address), size))
+
+    def eeprom(self) -> bytes:
+        """The whole EEPROM, 1024 bytes."""
+        return self._exchange(bytes([_EEPROM_GET]))
+
+    def stats(self) -> Stats:
+        """Counts and longest durations so far."""
+        counts = _STATS_REPLY.unpack(self._exchange(bytes([_STATS])))
+        cycles, awake, exchanges, longest_off, overruns, writes, min_sp, *by_vector = counts
+        longest, runs = tuple(by_vector[:VECTORS]), tuple(by_vector[VECTORS:])
+        return Stats(cycles, awake, exchanges, longest_off, overruns, writes, min_sp, longest, runs)
+
+    @property
+    def pid(self) -> int:
+        """Process id of avrtwin."""
+        return self._process.pid
+
+    def symbol(self, name: str) -> int:
+        """Address of a symbol of the ELF: of a variable in the data space, of a function in bytes of flash.
+
+        Raises `KeyError` when the firmware has no such symbol.
+        """
+        return self._symbols[name]
+
+    def close(self) -> None:
+        """End the process; closing twice does no harm."""
+        process = self._process
+        for pipe in (process.stdin, process.stdout):
+            if pipe:
+                pipe.close()
+        try:
+            process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    # ------------------------------------------------------------------ plumbing
+
+    def _add(self, operation: bytes) -> None:
+        self._pending += operation
+
+    def _exchange(self, last: bytes) -> bytes:
+        request = self._pending
+        request += last
+        _LENGTH.pack_into(request, 0, len(request) - _LENGTH.size)
+        self._pending = bytearray(_LENGTH.size)
+        try:
+            sent = os.write(self._to, request)
+            while sent < len(request):
+                sent += os.write(self._to, memoryview(request)[sent:])
+        except (OSError, ValueError) as error:
+            raise LinkLostError("the simulated AVR is gone") from error
+        return self._receive()
+
+    def _receive(self) -> bytes:
+        data = os.read(self._from, 65536)
+        while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _LENGTH.unpack_from(data)[0]:
+            more = os.read(self._from, 65536)
+            if not more:
+                raise LinkLostError("the simulated AVR is gone: avrtwin ended by itself")
+            data += more
+        return data[_LENGTH.size :]
+
+    def _load_hex(self, path: Path) -> None:
+        try:
+            image = IntelHex(str(path))
+        except (OSError, HexReaderError) as error:
+            raise BadRigError(f"{path} is no Intel hex file: {error}") from error
+        for start, end in image.segments():
+            self.poke_flash(start, bytes(image.tobinarray(start=start, size=end - start)))
+            if start >= BOOT_SECTION:
+                self._add(struct.pack("<BI", _RESET_PC, start) + struct.pack("<BB", _RESET, 0))
+
+
+def _texts(reply: bytes, at: int) -> Iterable[str]:
+    while at < len(reply):
+        (length,) = struct.unpack_from("<H", reply, at)
+        yield reply[at + 2 : at + 2 + length].decode()
+        at += 2 + length
+
+
+def _data_address(address: int) -> int:
+    return address - RAM_OFFSET if address >= RAM_OFFSET else address
+
+
+@lru_cache(maxsize=8)
+def symbols(elf: Path) -> dict[str, int]:
+    """Every named symbol of an AVR ELF; data addresses without the ELF's offset.
+
+    Raises `BadRigError` for a file that cannot be read or is no AVR firmware.
+    """
+    try:
+        with elf.open("rb") as file:
+            parsed = ELFFile(file)
+            if parsed["e_machine"] != "EM_AVR":
+                raise BadRigError(f"{elf} is an ELF file for {parsed['e_machine']}, not for an AVR")
+            return {
+                symbol.name: _data_address(symbol["st_value"])
+                for section in parsed.iter_sections()
+                if isinstance(section, SymbolTableSection)
+                for symbol in section.iter_symbols()
+                if symbol.name
+            }
+    except OSError as error:
+        raise BadRigError(f"cannot read the firmware {elf}: {error.strerror}; build it with: ./dev firmware") from error
+    except ELFError as error:
+        raise BadRigError(f"{elf} is no ELF file ({error}); build the firmware with: ./dev firmware") from error

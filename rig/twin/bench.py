@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Couples the AVR and the plant in lockstep: outputs go to the plant, its plans become input edges and voltages.
+
+Time passes only while somebody reads or sleeps; there is no thread and no wall clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from rig.twin.avr import CYCLE_HZ, Avr, Step
+
+SIGNALS = {3: "roller", 4: "reverse", 16: "launch", 19: "power"}
+"""AVR pins (D3, D4, A2, A5) that the roller's plant listens to; slots and reset join with the blaster."""
+
+HANDS_IN_S = 10.0
+"""Seconds that an operator takes from opening the lid to reaching in, and again to closing it."""
+
+CLEAR_S = 5.0
+"""Seconds to pull what sticks out of the mouth."""
+
+CLEAN_S = 20.0
+"""Seconds to clean the roller."""
+
+
+class Planned(Protocol):
+    """What a plant will do, if no output changes: `edges` (cycle, pin, level), `analog` channel -> (cycle, volts)."""
+
+    @property
+    def edges(self) -> Sequence[tuple[int, int, int]]:
+        """Input edges, by cycle."""
+        ...
+
+    @property
+    def analog(self) -> dict[int, list[tuple[int, float]]]:
+        """Voltages at the ADC's pins."""
+        ...
+
+
+class Plant(Protocol):
+    """The physical model, as far as the bench needs it; cycles count from power-on."""
+
+    def start(self, cycle: int) -> Planned:
+        """Levels and voltages at the beginning."""
+        ...
+
+    def output(self, cycle: int, signal: str, value: float) -> Planned | None:
+        """An output changed; None when nothing that was planned changes."""
+        ...
+
+    def idle_after(self) -> int:
+        """Cycle after which nothing more is planned."""
+        ...
+
+    def open_lid(self, cycle: int) -> Planned:
+        """The lid is opened."""
+        ...
+
+    def close_lid(self, cycle: int) -> Planned:
+        """The lid is closed."""
+        ...
+
+    def take_out(self, cycle: int) -> int:
+        """The hopper is emptied by hand; cards that were in it."""
+        ...
+
+    def load(self, cycle: int, cards: int) -> None:
+        """Cards are put into the hopper."""
+        ...
+
+    def clear_mouth(self, cycle: int) -> tuple[int, Planned]:
+        """Cards are pulled out of the mouth; how many."""
+        ...
+
+    def clean(self, cycle: int) -> None:
+        """The roller is cleaned."""
+        ...
+
+
+class TwinClock:
+    """Virtual time: AVR cycles / 16 MHz. To sleep is to run the AVR."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self._bench = bench
+
+    def now(self) -> float:
+        """Seconds since power-on."""
+        return self._bench.avr.cycle / CYCLE_HZ
+
+    def sleep(self, seconds: float) -> None:
+        """Run the AVR for `seconds`; bytes that it sends meanwhile are kept for the next read."""
+        self._bench.advance(self._bench.avr.cycle + round(seconds * CYCLE_HZ))
+
+
+class TwinBench:
+    """An AVR wired to a plant. `unmodelled` and `resets` (cycle, MCUSR) collect what the AVR reported."""
+
+    def __init__(self, plant: Plant, avr: Avr) -> None:
+        self.plant = plant
+        self.avr = avr
+        self.clock = TwinClock(self)
+        self.crashed = False
+        self.unmodelled: list[str] = []
+        self.resets: list[tuple[int, int]] = []
+        self._on: dict[str, float] = {}
+        self._received = bytearray()
+        self._schedule(plant.start(avr.cycle))
+
+    def write(self, data: bytes) -> None:
+        """Put bytes on the AVR's receive line, from now on, at wire rate."""
+        self.avr.write(data)
+
+    def read(self, until_cycle: int) -> bytes:
+        """Run until the AVR has sent a frame (or what else ends in a zero byte), or to `until_cycle`; b"" then."""
+        if not self._received:
+            self.advance(until_cycle, until_sent=True)
+        data = bytes(self._received)
+        self._received.clear()
+        return data
+
+    def advance(self, until_cycle: int, *, until_sent: bool = False) -> None:
+        """Run to `until_cycle`, plant coupled; with `until_sent`, only until a frame has been sent."""
+        run, avr = self.avr.run, self.avr
+        while avr.cycle < until_cycle and not self.crashed:
+            step = run(until_cycle)
+            if step.outputs:
+                self._feed(step)
+            if step.tx:
+                self._received += step.tx
+                if until_sent and step.tx[-1] == 0:
+                    return
+            if step.resets or step.unmodelled or step.crashed:
+                self.resets += step.resets
+                self.unmodelled += step.unmodelled
+                self.crashed = step.crashed
+
+    def reset(self, *, power_on: bool = False) -> None:
+        """Reset the chip, as the far side does when it opens a board's port."""
+        self.avr.reset(power_on=power_on)
+        self.crashed = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything but toy power is switched on, or the plant has not come to rest."""
+        on = any(value for signal, value in self._on.items() if signal != "power")
+        return on or self.plant.idle_after() > self.avr.cycle
+
+    def close(self) -> None:
+        """End the AVR; closing twice does no harm."""
+        self.avr.close()
+
+    # ------------------------------------------------------------------ hands
+
+    def open_lid(self) -> None:
+        """Open the lid now."""
+        self._replace(self.avr.cycle, self.plant.open_lid(self.avr.cycle))
+
+    def close_lid(self) -> None:
+        """Close the lid now."""
+        self._replace(self.avr.cycle, self.plant.close_lid(self.avr.cycle))
+
+    def take_out(self) -> int:
+        """Empty the hopper by hand; how many cards were in it."""
+        return self.plant.take_out(self.avr.cycle)
+
+    def load(self, cards: int) -> None:
+        """Put cards into the hopper."""
+        self.plant.load(self.avr.cycle, cards)
+
+    def clear_mouth(self) -> int:
+        """Pull out what sticks in the mouth; how many cards that was."""
+        cards, plan = self.plant.clear_mouth(self.avr.cycle)
+        self._replace(self.avr.cycle, plan)
+        return cards
+
+    def clean(self) -> None:
+        """Clean the roller."""
+        self.plant.clean(self.avr.cycle)
+
+    # ------------------------------------------------------------------ plumbing
+
+    def _feed(self, step: Step) -> None:
+        for output in step.outputs:
+            signal = SIGNALS.get(output.pin)
+            if signal is None:
+                continue
+            self._on[signal] = output.value
+            plan = self.plant.output(output.cycle, signal, output.value)
+            if plan is not None:
+                self._replace(output.cycle, plan)
+
+    def _replace(self, cycle: int, plan: Planned) -> None:
+        self.avr.cancel_after(cycle)
+        self._schedule(plan)
+
+    def _schedule(self, plan: Planned) -> None:
+        self.avr.edges(plan.edges)
+        for channel, points in plan.analog.items():
+            self.avr.analog(channel, points)
+
+
+Wait = Callable[[float], None]
+
+
+class TwinOperator:
+    """The person at the simulated bench; takes virtual time through `wait`, which serves the link meanwhile."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self._bench = bench
+
+    def reload(self, cards: int, wait: Wait) -> int:
+        """Open the lid, take out what is left, put `cards` in, close the lid: 20 s. Returns how many were left."""
+        self._bench.open_lid()
+        wait(HANDS_IN_S)
+        left = self._bench.take_out()
+        self._bench.load(cards)
+        wait(HANDS_IN_S)
+        self._bench.close_lid()
+        return left
+
+    def clear_mouth(self, wait: Wait) -> int:
+        """Pull out whatever sticks in the mouth. Returns how many cards that was."""
+        wait(CLEAR_S)
+        return self._bench.clear_mouth()
+
+    def clean(self, wait: Wait) -> None:
+        """Clean the roller."""
+        wait(CLEAN_S)
+        self._bench.clean()

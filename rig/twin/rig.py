@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a twin's URL to a twin: firmware, AVR process, plant and operator, coupled.
+
+A seed reproduces a run to the bit, board UUID and nonces included. Without one a fresh seed is drawn and told in the URL:
+two runs that nobody seeded must never be the same data twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rig.errors import BadRigError
+from rig.firmware import flash_image, packaged
+from rig.links.twin import TwinLink
+from rig.open import Rig
+from rig.twin.avr import Avr
+from rig.twin.bench import TwinBench, TwinOperator
+from rig.twin.parameters import RollerParameters, parse_url
+from rig.twin.plant import RollerPlant
+from rig.twin.join import join, truth_of
+
+SEED_BITS = 31
+# Keeps the nonces apart from the plant's draws.
+NONCE_STREAM = 0x6E6F6E63
+
+
+@dataclass(slots=True)
+class TwinParts:
+    """A twin, taken apart: what a rig or a pseudo-terminal is made of."""
+
+    url: str
+    launcher: str
+    seed: int
+    image: bytes
+    parameters: RollerParameters
+    plant: RollerPlant
+    bench: TwinBench
+
+
+def with_seed(url: str, seed: int) -> str:
+    """`url` with its seed set, other parameters as they were."""
+    base, _, query = url.partition("?")
+    rest = [part for part in query.split("&") if part and not part.startswith("seed=")]
+    return base + "?" + "&".join([f"seed={seed}", *rest])
+
+
+def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None) -> TwinParts:
+    """Build and start the twin that `url` names.
+
+    Raises `BadRigError` for a bad URL or unequal seeds, `TwinUnavailableError` when the simulator is missing.
+    """
+    said = parse_url(url)
+    if seed is not None and said.seed is not None and seed != said.seed:
+        raise BadRigError(f"--seed {seed} and seed={said.seed} in {url!r} differ; give one of them")
+    chosen = next((each for each in (seed, said.seed) if each is not None), secrets.randbits(SEED_BITS))
+    elf = said.elf or packaged("elf")
+    image = flash_image(elf)
+    plant = RollerPlant(said.parameters, chosen)
+    bench = TwinBench(plant, Avr(elf, vcd=vcd))
+    return TwinParts(with_seed(url, chosen), said.launcher, chosen, image, said.parameters, plant, bench)
+
+
+def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
+    """The twin that `url` names, as a rig."""
+    parts = make_twin(url, seed=seed, vcd=vcd)
+    nonces = np.random.default_rng((parts.seed, NONCE_STREAM))
+    return Rig(
+        url=parts.url,
+        launcher=parts.launcher,
+        seed=parts.seed,
+        link=TwinLink(parts.bench),
+        operator=TwinOperator(parts.bench),
+        nonce=lambda: int(nonces.integers(1 << 16)),
+        new_uuid=lambda: parts.plant.board_uuid,
+        truth=lambda trials: truth_of(parts.parameters, join(trials, parts.plant.truth())),
+        image=parts.image,
+    )

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict, case by case: the table of `docs/trials.md`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rig.verdict import current_uA, driven, judge, pack_uV
+from rig.wire.messages import SETTINGS, BinFlag, Reason, Verdict, Wiring
+
+DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}
+
+
+def sample(mA: float = 0, flags: int = 0, volts: float = 4.5) -> int:
+    return round(mA * 1000 / 1222) | round(volts * 1e6 / 9775) << 12 | flags << 22
+
+
+STILL, RUNNING, STALLED = sample(15), sample(300), sample(1100)
+BLOCKED = sample(300, BinFlag.beam_a)
+ONE_CARD = ((2000, "beam_a", 1), (3000, "beam_a", 0))
+
+
+def verdict(**given: Any) -> Any:
+    case = dict(
+        drive=Wiring.button,
+        accepted=True,
+        actuated_tick=1000,
+        edges=(),
+        bins=(STILL,) * 10,
+        hopper=50,
+        settings=DEFAULTS,
+        reason=Reason.none,
+    )
+    return judge(**(case | given))
+
+
+@pytest.mark.parametrize(
+    ("expected", "given"),
+    [
+        (Verdict.no_run, {}),
+        (Verdict.ok, {"bins": (RUNNING,) * 20, "edges": ONE_CARD}),
+        (Verdict.slip, {"bins": (RUNNING,) * 20}),
+        (Verdict.empty, {"bins": (RUNNING,) * 20, "hopper": 0}),
+        (Verdict.jam, {"bins": (STALLED,) * 26, "edges": ONE_CARD}),
+        (Verdict.ok, {"bins": (STALLED,) * 25, "edges": ONE_CARD}),
+        (Verdict.jam, {"bins": (BLOCKED,) * 31, "edges": ONE_CARD[:1]}),
+        (Verdict.ok, {"bins": (BLOCKED,) * 30, "edges": ONE_CARD[:1]}),
+        (Verdict.ok, {"bins": (BLOCKED,) * 20 + (RUNNING,) + (BLOCKED,) * 20, "edges": ONE_CARD}),
+        (Verdict.rejected, {"accepted": False}),
+        (Verdict.fault, {"accepted": False, "bins": (RUNNING,)}),
+        (Verdict.fault, {"edges": ONE_CARD}),
+        (Verdict.rejected, {"reason": Reason.beam_blocked, "actuated_tick": None}),
+        (Verdict.rejected, {"reason": Reason.interlock, "actuated_tick": None}),
+        (Verdict.aborted, {"reason": Reason.interlock, "bins": (RUNNING,), "edges": ONE_CARD}),
+        (Verdict.aborted, {"reason": Reason.lease}),
+        (Verdict.fault, {"reason": Reason.ring_full, "bins": (RUNNING,) * 20, "edges": ONE_CARD}),
+        (Verdict.fault, {"reason": Reason.timeout, "bins": (RUNNING,) * 20, "edges": ONE_CARD}),
+        (Verdict.jam, {"reason": Reason.timeout, "bins": (STALLED,) * 26}),
+        (Verdict.no_run, {"drive": Wiring.direct, "bins": (RUNNING,) * 10}),
+        (Verdict.slip, {"drive": Wiring.direct, "bins": (sample(0, BinFlag.roller),) * 10}),
+    ],
+)
+def test_each_rule_decides_its_case(expected: Verdict, given: dict[str, Any]) -> None:
+    assert verdict(**given).verdict is expected
+
+
+def test_cards_are_counted_from_the_moment_of_actuation() -> None:
+    edges = ((500, "beam_a", 1), (900, "beam_a", 0), *ONE_CARD, (4000, "beam_b", 0), (5000, "beam_a", 1))
+    judged = verdict(bins=(RUNNING,) * 20, edges=edges)
+    assert (judged.cleared, judged.sticking, judged.roller_ms) == (1, 1, 200)
+
+
+def test_a_jammed_card_does_not_stick() -> None:
+    assert verdict(bins=(STALLED,) * 30, edges=ONE_CARD[:1]).sticking == 0
+
+
+def test_the_roller_threshold_is_inclusive_and_exact() -> None:
+    count = -(-150_000 // 1222)
+    assert driven([count, count - 1], Wiring.button, 150) == [True, False]
+
+
+def test_samples_scale_as_the_page_says() -> None:
+    assert current_uA(4 * 100) == 100 * 4888
+    assert pack_uV(460 << 12) == 460 * 9775
