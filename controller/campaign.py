@@ -26,6 +26,8 @@ SLIPS_BEFORE_LOOK = 3
 FAULTS_BEFORE_END = 5
 # A toy sounds when its lid closes; a press must not be taken for accepted by that sound.
 LID_SOUND_S = 2.0
+# The MCU acts on its 2 ms tick; what comes later than twice that was held up.
+ON_TIME_TICKS = 4 * TICK_HZ // 1000
 BURSTS = (1, 2, 4)
 
 
@@ -111,8 +113,6 @@ class CampaignRun:
         places = burst_places(self._campaign.bursts)
         pace_ticks = round(self._campaign.pace_s * TICK_HZ)
         self._reload(launcher)
-        if self._decider:
-            self._decider.restart()
         for number in range(1, self._campaign.trials + 1):
             if self._stop_asked():
                 raise StopAskedError("stopped by the operator")
@@ -131,15 +131,20 @@ class CampaignRun:
                     duty=self._campaign.duty,
                 ),
             )
-            # The grid goes on from the moment that was planned, so that latencies never add up; a late trial restarts it.
-            planned = self._due_tick or trial.tick or launcher.tick_now()
-            now = launcher.tick_now()
-            self._due_tick = planned + pace_ticks
-            if self._due_tick < now:
-                self._due_tick = 0
+            self._due_tick = self._next_due(trial) + pace_ticks
             self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
             self._tend(launcher, account, trial)
         self._close_fill(launcher)
+
+    def _next_due(self, trial: Trial) -> int:
+        """The moment from which the next press is counted.
+
+        That is the one planned, so that latencies never add up, unless the operator made the press late.
+        """
+        if trial.tick is None:
+            return self._due_tick
+        late = trial.tick - self._due_tick
+        return self._due_tick if 0 <= late <= ON_TIME_TICKS else trial.tick
 
     def _press(self, launcher: RollerLauncher, account: FillAccount, request: PressRequest) -> Trial:
         trial, self._history = self._history.place(launcher.press(request), account.number)
@@ -175,24 +180,26 @@ class CampaignRun:
 
     def _reload(self, launcher: RollerLauncher) -> None:
         """Have the hopper emptied, counted and filled; the fill before is closed with what remained."""
-        cards = self._campaign.fill
-        remaining = self._rig.operator.reload(cards, launcher.idle)
+        cards, operator = self._campaign.fill, self._rig.operator
+        if self._account is None:
+            operator.load(cards, launcher.idle)
+        else:
+            remaining = operator.reload(cards, launcher.idle)
+            self._end_account(remaining, launcher.tick_now())
         launcher.idle(LID_SOUND_S)
-        tick = launcher.tick_now()
-        if self._account is not None:
-            self._end_account(remaining, tick)
         self._fills += 1
         self._account = FillAccount(self._fills, cards)
         self._slips = 0
         self._due_tick = 0
         if self._decider:
             self._decider.restart()
-        self._store.add_fill(self._run_id, number=self._fills, loaded=cards, opened_tick=tick)
+        self._store.add_fill(self._run_id, number=self._fills, loaded=cards, opened_tick=launcher.tick_now())
 
     def _close_fill(self, launcher: RollerLauncher) -> None:
         """Count what is left at the end, so that the last fill reconciles like any other."""
-        remaining = self._rig.operator.reload(0, launcher.idle)
-        self._end_account(remaining, launcher.tick_now())
+        remaining = self._rig.operator.count_out(launcher.idle)
+        if remaining is not None:
+            self._end_account(remaining, launcher.tick_now())
 
     def _end_account(self, remaining: int, tick: int) -> None:
         account = self._account

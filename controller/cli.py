@@ -41,14 +41,14 @@ class UsageError(Exception):
 # ---------------------------------------------------------------------- what options may hold
 
 
-def _whole(name: str, low: int, high: int, unit: str) -> object:
+def _whole(low: int, high: int, unit: str = "") -> object:
     def parse(text: str | int) -> int:
         try:
             value = int(str(text))
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            raise typer.BadParameter(f"{text!r} is not a whole number of {unit} from {low} to {high}")
+            raise typer.BadParameter(f"{text!r} is not a whole number{unit and f' of {unit}'} from {low} to {high}")
         return value
 
     return parse
@@ -88,7 +88,7 @@ RigOption = Annotated[
 SeedOption = Annotated[
     int | None,
     typer.Option(
-        "--seed", parser=_whole("--seed", 0, 2**63 - 1, "seed"), help="Seed of the twin; sets the one in its URL."
+        "--seed", parser=_whole(0, 2**63 - 1), help="Seed of the twin; sets the one in its URL."
     ),
 ]
 DriveOption = Annotated[
@@ -98,7 +98,7 @@ PaceOption = Annotated[
     float, typer.Option("--pace", parser=_pace, help="Time from press to press, such as 3s or 500ms.")
 ]
 FillOption = Annotated[
-    int, typer.Option("--fill", parser=_whole("--fill", 1, MAX_CARDS, "cards"), help="Cards in one hopper load.")
+    int, typer.Option("--fill", parser=_whole(1, MAX_CARDS, "cards"), help="Cards in one hopper load.")
 ]
 DutOption = Annotated[str, typer.Option("--dut", parser=_dut, help="Name or serial number of the device under test.")]
 BurstOption = Annotated[
@@ -152,7 +152,7 @@ def demo(
     trials: Annotated[
         int,
         typer.Option(
-            "--trials", "--presses", parser=_whole("--trials", 1, MAX_TRIALS, "presses"), help="Presses to make."
+            "--trials", "--presses", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make."
         ),
     ] = 2000,
     seed: SeedOption = None,
@@ -182,7 +182,7 @@ def demo(
 @app.command(epilog=EXIT_CODES)
 def press(
     count: Annotated[
-        int, typer.Argument(metavar="N", parser=_whole("N", 1, MAX_TRIALS, "presses"), help="Presses to make.")
+        int, typer.Argument(metavar="N", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make.")
     ] = 1,
     rig: RigOption = "twin:roller",
     seed: SeedOption = None,
@@ -300,6 +300,9 @@ def run(arguments: list[str]) -> int:
         show = getattr(error, "format_message", None)
         if show is None:
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(show())
+            return 2
         return _fail(" ".join(show().split()), getattr(error, "exit_code", 2))
 
 

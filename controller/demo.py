@@ -7,6 +7,7 @@ The truth is asked for last, when everything measured is on disk; nothing that i
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from controller.report.html import render
 from controller.run import Outcome, conduct
 from controller.signals import stop_on_signals
 from controller.store.records import RunData
-from controller.store.store import Store
+from controller.store.store import Store, StoreError
 from rig.open import Rig, open_rig
 from rig.wire.messages import Wiring
 
@@ -93,7 +94,7 @@ def measure(request: DemoRequest, rig: Rig, store: Store, kind: str, console: Co
 def demo(request: DemoRequest, console: Console) -> int:
     """The whole main job; returns the exit code. Files go to `request.out`, which may hold earlier runs."""
     out = request.out
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     with Store.open(out / "runs.sqlite") as store, opened(request) as rig:
         console.print(
             f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False
@@ -101,12 +102,22 @@ def demo(request: DemoRequest, console: Console) -> int:
         outcome = measure(request, rig, store, "demo", console)
         data = store.load(outcome.run_id)
         odds = _write_products(data, out)
-        truth = _write_truth(rig, data, out)
+        truth = _write_truth(rig, data, outcome.epoch_s, out)
     _say_files(out, truth is not None, console)
     if truth is not None:
         console.print(recovered_table(data, odds, truth))
         console.print("This was a simulated launcher: these odds are those of the model, not of any toy.")
     return outcome.exit_code
+
+
+def make_folder(out: Path) -> None:
+    """Make `out` and see that it can be written, before anything is measured. Raises `StoreError` otherwise."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise StoreError(f"--out {out}: no folder that can be written ({error.strerror}); name another one") from error
 
 
 def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
@@ -145,11 +156,11 @@ def _write_products(data: RunData, out: Path) -> dict[str, Any]:
     return odds
 
 
-def _write_truth(rig: Rig, data: RunData, out: Path) -> dict[str, Any] | None:
+def _write_truth(rig: Rig, data: RunData, epoch_s: float, out: Path) -> dict[str, Any] | None:
     """Everything measured is on disk by now, so the twin may tell what it knows."""
     if rig.truth is None:
         return None
-    truth = rig.truth([(trial.number, trial.tick) for trial in data.trials if trial.tick is not None])
+    truth = rig.truth([(trial.number, trial.tick) for trial in data.trials], epoch_s)
     (out / "truth.json").write_text(json.dumps(truth, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return truth
 

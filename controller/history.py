@@ -15,7 +15,7 @@ from controller.store.store import Store
 
 def list_runs(store_name: str, console: Console) -> None:
     """Every run, oldest first, a line each."""
-    with Store.open(store_name) as store:
+    with Store.open(store_name, create=False) as store:
         found = store.runs()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("run", "started (UTC)", "kind", "launcher", "drive", "device", "rig", "status", "outputs"):

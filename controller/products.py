@@ -21,7 +21,7 @@ from controller.versions import versions
 
 def load(store_name: str, refs: Sequence[str]) -> list[RunData]:
     """The runs that `refs` name, in that order. Raises `StoreError` when one is missing."""
-    with Store.open(store_name) as store:
+    with Store.open(store_name, create=False) as store:
         return [store.load("last" if ref == "last" else int(ref)) for ref in refs]
 
 

@@ -66,7 +66,7 @@ def _count(odds: Json, pairs: Sequence[tuple[Trial, Json]]) -> Iterator[Row]:
     held = [
         each["p_count"][1:]
         for trial, each in pairs
-        if trial.verdict == "ok" and each["p_count"] and sum(each["p_count"][1:]) > 0
+        if trial.verdict == "ok" and each.get("p_count") and sum(each["p_count"][1:]) > 0
     ]
     if "p" not in count or not held:
         return

@@ -28,13 +28,17 @@ EXIT_PASS, EXIT_INCONCLUSIVE, EXIT_ABORTED, EXIT_RIG = 0, 3, 4, 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: `status` as stored, the exit code it asks for, one line of `cause` where there is one."""
+    """How a run ended: `status` as stored, the exit code it asks for, one line of `cause` where there is one.
+
+    epoch_s: tick 0 on the link's clock, for the twin's truth.
+    """
 
     run_id: int
     status: str
     exit_code: int
     cause: str
     safe: bool
+    epoch_s: float
 
 
 def firmware_facts(boot: Boot, image: bytes | None) -> dict[str, Any]:
@@ -117,7 +121,7 @@ def conduct(
             safe_state="confirmed" if safe else "not confirmed",
             note=cause,
         )
-    return Outcome(run_id, status, exit_code, cause, safe)
+    return Outcome(run_id, status, exit_code, cause, safe, launcher.board.epoch_s)
 
 
 def _counters(launcher: RollerLauncher) -> dict[str, int]:

@@ -7,24 +7,32 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from controller.signals import stop_on_signals
-from rig.twin.parameters import TABLE
+from rig.twin.parameters import TABLE, Row
 from rig.twin.pty import PtyTwin
 
 
 def list_parameters(console: Console) -> None:
-    """Every parameter of the roller's twin with unit, default, range, source and tag."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("parameter", "unit", "default", "range", "tag", "meaning", "source"):
-        table.add_column(name, overflow="fold")
+    """Every parameter of the roller's twin with unit, default, range, source and tag: two lines each, at any width."""
     for row in TABLE:
-        table.add_row(*(escape(str(cell)) for cell in row.shown()))
-    console.print(table)
+        console.print(f"[bold]{row.name}[/bold] = {escape(_value(row.default))} {escape(row.unit) if row.unit != '1' else '(no unit)'}  [dim]{_range(row)}[/dim]  {row.tag}")
+        console.print(f"    {row.doc}; source: {row.source}", markup=False, highlight=False)
     console.print(
         "Tags: PUB published, MEAS measured, DER derived, SUG suggested, UNV looked for and not verified.", highlight=False
     )
+    console.print("Set them in the URL: twin:roller?seed=7&brain=sequence&jam=0.01", highlight=False, markup=False)
+
+
+def _value(value: object) -> str:
+    """A default as the URL takes it."""
+    if not isinstance(value, tuple):
+        return str(value)
+    return ",".join(":".join(f"{part:g}" for part in each) if isinstance(each, tuple) else f"{each:g}" for each in value)
+
+
+def _range(row: Row) -> str:
+    return ", ".join(row.choices) if row.choices else f"{row.minimum:g} to {row.maximum:g}"
 
 
 def serve(url: str, seed: int | None, vcd: Path | None, console: Console) -> int:

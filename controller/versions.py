@@ -8,7 +8,7 @@ from importlib import metadata
 
 from rig import __version__
 
-PACKAGES = ("numpy", "scipy", "statsmodels", "sqlalchemy")
+PACKAGES = ("numpy", "scipy", "sqlalchemy")
 
 
 def versions() -> dict[str, str]:

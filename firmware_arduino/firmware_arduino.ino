@@ -11,7 +11,4 @@ void setup() {
   app.start();
 }
 
-void loop() {
-  uno::idle();
-  if (const uint8_t due = board::take_due()) app.pass(due);
-}
+void loop() { app.pass(uno::wait()); }

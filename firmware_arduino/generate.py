@@ -73,7 +73,8 @@ def _enum(name: str, body: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _message(name: str, body: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
-    fields, offset = [], 0
+    fields: list[dict[str, Any]] = []
+    offset = 0
     for field, kind, unit, doc in body["fields"]:
         if fields and fields[-1]["kind"] in TAILS:
             raise ValueError(f"protocol.toml: {name}.{fields[-1]['name']} has no end but is not the last field")

@@ -134,15 +134,19 @@ class Board:
         epoch = self.link.clock.now() - tick / TICK_HZ
         self._epoch_s = epoch if self._epoch_s is None else min(self._epoch_s, epoch)
 
+    @property
+    def epoch_s(self) -> float:
+        """The link's clock at tick 0, in seconds, to within a frame's delay and never too early."""
+        assert self._epoch_s is not None
+        return self._epoch_s
+
     def moment_of(self, tick: int) -> float:
         """The link's clock at MCU `tick`, to within a frame's delay; for scheduling, never for results."""
-        assert self._epoch_s is not None
-        return self._epoch_s + tick / TICK_HZ
+        return self.epoch_s + tick / TICK_HZ
 
     def tick_at(self, moment: float) -> int:
         """The MCU tick at `moment` of the link's clock, to within a frame's delay."""
-        assert self._epoch_s is not None
-        return max(0, round((moment - self._epoch_s) * TICK_HZ))
+        return max(0, round((moment - self.epoch_s) * TICK_HZ))
 
     # ------------------------------------------------------------------ commands
 

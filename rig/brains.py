@@ -87,11 +87,7 @@ class Brain:
     """
 
     def __init__(self, model: Model, runs: Runs = RUNS) -> None:
-        if (
-            not runs
-            or any(run_ms <= 0 or weight < 0 for run_ms, weight in runs)
-            or not sum(weight for _, weight in runs) > 0
-        ):
+        if not runs or any(run_ms <= 0 or weight < 0 for run_ms, weight in runs) or not sum(weight for _, weight in runs) > 0:
             raise ValueError("run times must be positive, their weights not negative and not all zero")
         self._model = model
         self.runs = runs

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from collections.abc import Callable, Sequence
@@ -15,10 +16,12 @@ from rig.links.base import Link
 from rig.operator import ConsoleOperator, NoOperator, Operator
 
 TWIN = "twin:"
+PORT = re.compile(r"/.+|COM\d+|(rfc2217|socket)://[^/:]+:\d+.*", re.IGNORECASE)
+EXAMPLES = "twin:roller, twin:roller?seed=7, /dev/ttyACM0, COM3, rfc2217://host:port or socket://host:port"
 OPERATORS = ("auto", "console", "none")
 
-Truth = Callable[[Sequence[tuple[int, int]]], dict[str, Any]]
-"""From `(trial, actuation tick)` of every actuated trial to what really happened in them, as `truth.json` has it."""
+Truth = Callable[[Sequence[tuple[int, int | None]], float], dict[str, Any]]
+"""From `(trial, actuation tick)` of every trial, and tick 0 in seconds of the link's clock, to what `truth.json` holds."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,8 @@ def open_rig(url: str, *, seed: int | None = None, operator: str = "auto", vcd: 
 
         rig = open_twin(url, seed=seed, vcd=vcd)
     else:
+        if not PORT.fullmatch(url):
+            raise BadRigError(f"{url!r} names no rig; write for example {EXAMPLES}")
         if vcd:
             raise BadRigError(f"--vcd: only the twin can write waveforms, and {url} is no twin")
         from rig.links.serial import SerialLink

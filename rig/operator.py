@@ -20,8 +20,16 @@ Wait = Callable[[float], None]
 class Operator(Protocol):
     """Whoever stands at the bench."""
 
+    def load(self, cards: int, wait: Wait) -> None:
+        """Before the first press: the hopper empty but for `cards`, the lid closed."""
+        ...
+
     def reload(self, cards: int, wait: Wait) -> int:
         """Open the lid, take out what is left, put `cards` in, close the lid. Returns how many cards were left."""
+        ...
+
+    def count_out(self, wait: Wait) -> int | None:
+        """After the last press: take out what is left. Returns how many cards that was, None when nobody counts."""
         ...
 
     def clear_mouth(self, wait: Wait) -> int:
@@ -34,7 +42,14 @@ class Operator(Protocol):
 
 
 class NoOperator:
-    """Nobody is there: whatever needs a person ends the run."""
+    """Nobody is there: the hopper is taken to be loaded, and whatever needs a person after that ends the run."""
+
+    def load(self, cards: int, wait: Wait) -> None:
+        """Nothing: `cards` are said to be in the hopper."""
+
+    def count_out(self, wait: Wait) -> int | None:
+        """None: nobody counts."""
+        return None
 
     def reload(self, cards: int, wait: Wait) -> int:
         """Always raises `OperatorNeededError`."""
@@ -83,11 +98,19 @@ class ConsoleOperator:
                 return int(answer)
             self._tell(f"{answer!r} is no number of cards; type for example 0 or 12")
 
+    def load(self, cards: int, wait: Wait) -> None:
+        """Ask for the first load."""
+        self._answer(f"Empty the hopper, put in {cards} cards, close the lid until it snaps, then press Enter. ", wait)
+
     def reload(self, cards: int, wait: Wait) -> int:
         """Ask how many cards were left, then for the reload."""
         left = self._number("Open the lid and take out all cards. How many were left? ", wait)
         self._answer(f"Put in {cards} cards, close the lid until it snaps, then press Enter. ", wait)
         return left
+
+    def count_out(self, wait: Wait) -> int | None:
+        """Ask how many cards were left at the end."""
+        return self._number("Open the lid and take out all cards. How many were left? ", wait)
 
     def clear_mouth(self, wait: Wait) -> int:
         """Ask for the mouth to be cleared."""

@@ -17,9 +17,6 @@ from controller.calibrate.intervals import beta_interval
 PRIOR = 0.5
 """Cards' worth of prior per count (Jeffreys' rule for a categorical distribution)."""
 
-LARGEST_PUBLISHED = 12
-"""Most cards that anyone has published for one press (2012 text of the encyclopedia article, FACTS 2.2, anecdotal)."""
-
 WEIGHT_TOTAL = 2**32
 
 
@@ -44,15 +41,15 @@ class Count:
 def fit_count(dealt: npt.NDArray[np.int64], largest: int) -> Count | None:
     """Fit the distribution of `dealt` (shape (n,), all at least 1); None when n is 0.
 
-    largest: the largest count ever seen, counted here or not. K is that, or `LARGEST_PUBLISHED` if more, so that what
-    others have seen stays possible. Every count up to K gets the prior, seen or not: a count never seen in n fires
-    keeps the probability 0.5 / (n + K/2), which the user can see in alpha. The price is a pull of the frequent counts
-    towards 1/K, by (K/2) / (n + K/2) of the way; at 200 fires 3 %.
+    largest: the largest count ever seen, counted here or not; that is K. Every count up to K gets the prior, seen or
+    not: one never seen in n fires keeps the probability 0.5 / (n + K/2), which the user can see in alpha. The price is
+    a pull of the frequent counts towards 1/K, by (K/2) / (n + K/2) of the way: a prior on counts that nobody saw here,
+    though others have (`FACTS.md` 2.2 has 12), would pull harder and cost coverage.
     """
     n = int(dealt.size)
     if not n:
         return None
-    top = max(largest, LARGEST_PUBLISHED, int(dealt.max()))
+    top = max(largest, int(dealt.max()), 2)  # one count alone would be certain by construction
     seen = np.bincount(dealt, minlength=top + 1)[1:]
     alpha = seen + PRIOR
     total = float(alpha.sum())

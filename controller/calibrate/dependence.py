@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtr
 
 Flags = npt.NDArray[np.bool_]
 
@@ -42,7 +42,7 @@ def runs_test(outcomes: Flags) -> RunsTest | None:
     mean = 2 * ones * zeros / n + 1
     sd = math.sqrt((mean - 1) * (mean - 2) / (n - 1))
     z = (runs - mean) / sd
-    return RunsTest(runs, mean, sd, z, 2 * float(norm.sf(abs(z))))
+    return RunsTest(runs, mean, sd, z, 2 * float(ndtr(-abs(z))))
 
 
 def lag1_autocorrelation(outcomes: Flags) -> float | None:

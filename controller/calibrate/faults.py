@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from controller.calibrate.intervals import clopper_pearson
-from controller.calibrate.table import Presses
+from controller.calibrate.presses import Presses
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import xlog1py, xlogy
-from scipy.stats import chi2
+from scipy.special import chdtrc, xlog1py, xlogy
 
 from controller.calibrate.dependence import RunsTest, design_effect, lag1_autocorrelation, runs_test
 from controller.calibrate.intervals import clopper_pearson
-from controller.calibrate.table import UNKNOWN, Presses
+from controller.calibrate.presses import UNKNOWN, Presses
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -226,7 +225,7 @@ def _likelihood_ratio(cells: Ints, fired: Flags, ways: int) -> tuple[float | Non
     if df < 1:
         return None, None, None
     statistic = max(0.0, 2 * (_log_likelihood(cells, fired) - _log_likelihood(np.zeros_like(cells), fired)))
-    return statistic, df, min(1.0, ways * float(chi2.sf(statistic, df)))
+    return statistic, df, min(1.0, ways * float(chdtrc(df, statistic)))
 
 
 def _winner(statistic: float | None, df: int | None, p_value: float | None, n: int) -> Winner:

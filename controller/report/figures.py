@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from controller.report import signals, svg
 from controller.report.svg import COLOUR
-from controller.report.tables import since_fire
+from controller.report.words import since_fire
 from controller.store.records import Event, RunData, Trial
 from rig.wire import messages as wire
 

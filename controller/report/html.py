@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from controller.report import figures, tables
+from controller.report import figures, tables, words
 from controller.report.figures import Odds
 from controller.report.signals import typical_press
 from controller.store.records import RunData
@@ -76,7 +76,7 @@ def render(data: RunData, odds: Odds | None) -> str:
         tiles=_tiles(data, odds),
         status_tone=_STATUS_TONE.get(data.run.status, "bad"),
         safe_state=_SAFE_STATE.get(data.run.safe_state, _SAFE_STATE[""]),
-        started=tables.instant(data.run.started_at),
+        started=words.instant(data.run.started_at),
         figures={spec.name: _drawn(spec, data, odds) for spec in FIGURES},
         tables={function.__name__: function(data, odds) for function in TABLES},
         calibrated=odds is not None,
@@ -200,26 +200,26 @@ def _tiles(data: RunData, odds: Odds | None) -> list[Tile]:
 
 def _presses_tile(data: RunData, odds: Odds | None) -> Tile:
     left_out = sum(1 for trial in data.trials if trial.spoiled or trial.verdict in ("fault", "aborted", "rejected"))
-    return Tile("Presses", str(len(data.trials)), f"{left_out} rejected, aborted or spoiled, {len(data.fills)} fills")
+    return Tile("Presses", str(len(data.trials)), f"{left_out} rejected, aborted or spoiled; fills: {len(data.fills)}")
 
 
 def _fire_tile(odds: Odds | None) -> Tile:
     part = (odds or {}).get("fire") or {}
     if part.get("p") is None:
-        return Tile("Fires", tables.NOTHING, _why_no_fire(odds))
-    return Tile("Fires", tables.percent(part["p"]), f"95 %: {tables.interval(part)}; {part['fired']} of {part['n']}")
+        return Tile("Fires", words.NOTHING, _why_no_fire(odds))
+    return Tile("Fires", words.percent(part["p"]), f"95 %: {words.interval(part)}; {part['fired']} of {part['n']}")
 
 
 def _why_no_fire(odds: Odds | None) -> str:
     if odds is None:
         return "not calibrated"
-    return "commanded by the rig" if _commanded(odds) else str((odds.get("fire") or {}).get("reason", tables.NOTHING))
+    return "commanded by the rig" if _commanded(odds) else str((odds.get("fire") or {}).get("reason", words.NOTHING))
 
 
 def _cards_tile(data: RunData, odds: Odds | None) -> Tile:
     dealt = [trial.dealt for trial in data.trials if trial.verdict == "ok" and not trial.spoiled]
     if not dealt:
-        return Tile("Cards per fire", tables.NOTHING, "no press dealt cards")
+        return Tile("Cards per fire", words.NOTHING, "no press dealt cards")
     return Tile("Cards per fire", f"{sum(dealt) / len(dealt):.2f}", f"mean of {len(dealt)}; from {min(dealt)} to {max(dealt)}")
 
 
@@ -235,8 +235,8 @@ def _ledger_tile(data: RunData) -> Tile:
     counted = [fill for fill in data.fills if fill.difference is not None]
     off = [fill for fill in counted if fill.difference]
     if not counted:
-        return Tile("Card ledger", tables.NOTHING, "no fill was counted out")
+        return Tile("Card ledger", words.NOTHING, "no fill was counted out")
     if not off:
-        return Tile("Card ledger", "balances", f"all {len(counted)} counted fills")
+        return Tile("Card ledger", "balances", f"counted fills: {len(counted)}")
     cards = sum(abs(fill.difference or 0) for fill in off)
     return Tile("Card ledger", f"{cards} off", f"in {len(off)} of {len(counted)} counted fills", "bad")

@@ -123,7 +123,7 @@ def run_axis(trials: Sequence[Trial]) -> RunAxis:
 
 
 def typical_press(trials: Sequence[Trial]) -> Trial | None:
-    """Return the press to show as a waveform: ok, and with the median number of cards; the earliest of those.
+    """Return the press to show as a waveform: ok, nothing stuck, a median number of cards; the earliest of those.
 
     Without an ok press, the first that fired some other way (jam, slip, empty); None when nothing ran.
     """
@@ -131,7 +131,7 @@ def typical_press(trials: Sequence[Trial]) -> Trial | None:
     ok = [trial for trial in usable if trial.verdict == "ok"]
     if ok:
         median = float(np.median([trial.dealt for trial in ok]))
-        return min(ok, key=lambda trial: (abs(trial.dealt - median), trial.number))
+        return min(ok, key=lambda trial: (trial.sticking, abs(trial.dealt - median), trial.number))
     for name in ("jam", "slip", "empty"):
         for trial in usable:
             if trial.verdict == name:

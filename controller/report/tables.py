@@ -7,11 +7,11 @@ Cells are plain text with a tone; how they look is the template's business, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 
+from controller.report.words import NOTHING, flat, instant, interval, number, p_value, percent, plain, since_fire, spread, text
 from controller.store.records import Fill, RunData
 from rig.wire import messages as wire
 
@@ -19,7 +19,6 @@ Odds = Mapping[str, Any]
 Tone = Literal["", "bad", "warn", "dim", "code"]
 
 EXCEPTIONS_SHOWN = 40
-NOTHING = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +39,6 @@ class Table:
     columns: tuple[tuple[str, bool], ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-
-
-def percent(value: float | None) -> str:
-    """Return a probability in percent with at least two significant digits; a dash when there is none."""
-    if value is None:
-        return NOTHING
-    scaled = 100 * value
-    digits = 1 if scaled >= 10 else 2 if scaled >= 1 else 3
-    text = f"{scaled:.{digits}f}"
-    return f"{text.rstrip('0').rstrip('.')} %" if float(text) in (0.0, 100.0) else f"{text} %"
-
-
-def interval(part: Mapping[str, Any]) -> str:
-    """Return the 95 % interval of a part of the odds, as `a % to b %`; a dash when there is none."""
-    if part.get("ci_low") is None or part.get("ci_high") is None:
-        return NOTHING
-    return f"{percent(part['ci_low']).removesuffix(' %')} to {percent(part['ci_high'])}"
-
-
-def instant(when: datetime | None) -> str:
-    """Return a moment for reading, to the second, in the time zone that it was stored with."""
-    return NOTHING if when is None else when.strftime("%Y-%m-%d %H:%M:%S %Z").strip()
 
 
 def verdicts(data: RunData, odds: Odds | None) -> Table:
@@ -101,8 +78,8 @@ def excluded(data: RunData, odds: Odds | None) -> Table | None:
     rules: Mapping[str, Any] = odds.get("excluded") or {}
     fire, count = odds.get("fire") or {}, odds.get("count") or {}
     rows = [
-        (Cell(rule), Cell(str(number), "" if number else "dim"), Cell(_RULES.get(rule, ""), "dim"))
-        for rule, number in rules.items()
+        (Cell(rule), Cell(str(presses), "" if presses else "dim"), Cell(_RULES.get(rule, ""), "dim"))
+        for rule, presses in rules.items()
     ]
     used = [f"fire n = {fire['n']}"] if fire.get("n") is not None else []
     used += [f"count n = {count['n']}"] if count.get("n") is not None else []
@@ -124,7 +101,7 @@ _RULES = {
     "jam": "no number of cards given fire; counted as fault rate",
     "empty": "no number of cards given fire; the hopper was empty",
     "low_hopper": "too few cards in the hopper for the largest count, judged before the press",
-    "hopper_found_empty": "the hand count found the hopper empty where the ledger saw cards",
+    "hopper_found_empty": "empty by hand count though not by the ledger: the last press with cards, and any after it",
 }
 
 
@@ -141,16 +118,22 @@ def fire(data: RunData, odds: Odds | None) -> Table | None:
         _row("probability", percent(part["p"])),
         _row("95 % interval", interval(part)),
         _row("method", str(part["method"])),
-        _row("effective sample size", _number(part.get("n_effective"))),
+        _row("effective sample size", number(part.get("n_effective"))),
         _row("dependence", _WINNERS.get(dependence.get("winner", ""), NOTHING)),
         _row("test", str(dependence.get("test") or NOTHING)),
-        _row("p-value", _p_value(dependence.get("p_value"))),
-        _row("count since fire restarts at", str(dependence.get("restart") or NOTHING).replace("_", " ")),
-        _row("runs test, z", _number(runs_test.get("z"))),
-        _row("lag-1 autocorrelation", _number(dependence.get("lag1"))),
-        _row("design effect of fills", _number(dependence.get("design_effect"))),
+        _row("p-value", p_value(dependence.get("p_value"))),
+        _row("count since fire restarts at", _restart(dependence)),
+        _row("runs test, z", number(runs_test.get("z"))),
+        _row("lag-1 autocorrelation", number(dependence.get("lag1"))),
+        _row("design effect of fills", number(dependence.get("design_effect"))),
     ]
     return Table("fire", "Fire", (("", False), ("", False)), tuple(rows))
+
+
+def _restart(dependence: Mapping[str, Any]) -> str:
+    """Return the restart rule; a rule that is not better than the next is only one of several."""
+    rule = str(dependence.get("restart") or NOTHING).replace("_", " ")
+    return f"{rule} (the data cannot tell)" if dependence.get("restart_margin") == 0 else rule
 
 
 _WINNERS = {
@@ -182,11 +165,6 @@ def hazard(data: RunData, odds: Odds | None) -> Table | None:
     )
 
 
-def since_fire(row: Mapping[str, Any]) -> str:
-    """Return the place of a hazard row, with a plus when the row pools all later places as well."""
-    return f"{row['since_fire']}+" if row.get("or_more") else str(row["since_fire"])
-
-
 def counts(data: RunData, odds: Odds | None) -> Table | None:
     """Cards given fire: what this run saw and what was fitted."""
     seen = Counter(trial.dealt for trial in data.trials if trial.verdict == "ok" and not trial.spoiled)
@@ -208,7 +186,7 @@ def counts(data: RunData, odds: Odds | None) -> Table | None:
                 Cell(str(fitted.get("weights", NOTHING)), "dim"),
             )
         )
-    note = f"Dirichlet posterior, prior {part['prior']} per count; weights sum to 2^32." if _plain(part.get("prior")) else ""
+    note = f"Dirichlet posterior, prior {part['prior']} per count; weights sum to 2^32." if plain(part.get("prior")) else ""
     columns = (
         ("cards", True),
         ("seen in this run", True),
@@ -230,8 +208,8 @@ def faults(data: RunData, odds: Odds | None) -> Table | None:
         rows.append(
             (
                 Cell(name),
-                Cell(_number(per_press.get("events"))),
-                Cell(_number(per_press.get("n"))),
+                Cell(number(per_press.get("events"))),
+                Cell(number(per_press.get("n"))),
                 Cell(percent(per_press.get("p"))),
                 Cell(interval(per_press)),
                 Cell(percent(per_card.get("p"))),
@@ -257,11 +235,11 @@ def conditions(data: RunData, odds: Odds | None) -> Table | None:
         return None
     hopper = part.get("hopper") or {}
     rows = (
-        _row("pace, planned (s)", _number(part.get("pace_s"))),
-        _row("from press to press (s)", _spread(part.get("gap_s"))),
-        _row("pack voltage, loaded (V)", _spread(part.get("pack_V"))),
-        _row("fills", _number(part.get("fills"))),
-        _row("cards loaded per fill", _spread(part.get("loaded"))),
+        _row("pace, planned (s)", number(part.get("pace_s"))),
+        _row("from press to press (s)", spread(part.get("gap_s"))),
+        _row("pack voltage, loaded (V)", spread(part.get("pack_V"))),
+        _row("fills", number(part.get("fills"))),
+        _row("cards loaded per fill", spread(part.get("loaded"))),
         _row("cards in hopper, where counted", f"{hopper['min']} to {hopper['max']}" if hopper else NOTHING),
     )
     return Table("conditions", "Conditions", (("", False), ("", False)), rows)
@@ -277,7 +255,7 @@ def ledger(data: RunData, odds: Odds | None) -> Table | None:
         rows.append(
             (
                 Cell(str(part.number)),
-                *(Cell(_number(value)) for value in (part.loaded, part.dealt, part.mouth, part.jammed, part.remaining)),
+                *(Cell(number(value)) for value in (part.loaded, part.dealt, part.mouth, part.jammed, part.remaining)),
                 Cell(_difference(part), tone),
             )
         )
@@ -304,10 +282,10 @@ def link(data: RunData, odds: Odds | None) -> Table | None:
     if not data.run.counters:
         return None
     rows = []
-    for name, value in sorted(_flat(data.run.counters)):
+    for name, value in sorted(flat(data.run.counters)):
         # A lost record spoils data; the others were mended by resending.
         tone: Tone = "bad" if name.endswith("ring_full") and value else "warn" if value else "dim"
-        rows.append((Cell(name.replace("_", " ")), Cell(_number(value), tone)))
+        rows.append((Cell(name.replace("_", " ")), Cell(number(value), tone)))
     return Table("link", "Link counters", (("counter", False), ("count", True)), tuple(rows))
 
 
@@ -354,13 +332,13 @@ def provenance(data: RunData, odds: Odds | None) -> Table:
         _row("run", str(run.id)),
         _row("device under test", run.dut),
         _row("rig", run.rig_url, "code"),
-        _row("seed", _number(run.seed)),
+        _row("seed", number(run.seed)),
         _row("launcher, drive", f"{run.launcher}, {run.drive}"),
         _row("started", instant(run.started_at)),
         _row("ended", instant(run.ended_at)),
-        *(_row(f"firmware {name.replace('_', ' ')}", _text(value), "code") for name, value in _flat(run.firmware)),
+        *(_row(f"firmware {name.replace('_', ' ')}", text(value), "code") for name, value in flat(run.firmware)),
         _row("raw data SHA-256", run.raw_sha256 or NOTHING, "code"),
-        *(_row(name.replace("_", " "), _text(value)) for name, value in sorted(_flat(run.versions))),
+        *(_row(name.replace("_", " "), text(value)) for name, value in sorted(flat(run.versions))),
     ]
     fitted = ((odds or {}).get("provenance") or {}).get("runs") or []
     if fitted:
@@ -377,7 +355,7 @@ def _fitted_from(runs: int, here: bool) -> str:
 
 def settings(data: RunData, odds: Odds | None) -> Table | None:
     """Settings of the campaign and of the firmware."""
-    rows = tuple(_row(name, _text(value)) for name, value in sorted(_flat(data.run.settings)))
+    rows = tuple(_row(name, text(value)) for name, value in sorted(flat(data.run.settings)))
     return Table("settings", "Settings", (("setting", False), ("value", False)), rows) if rows else None
 
 
@@ -386,41 +364,3 @@ TableFunction = Callable[[RunData, Odds | None], Table | None]
 
 def _row(name: str, text: str, tone: Tone = "") -> tuple[Cell, Cell]:
     return Cell(name, "dim"), Cell(text, tone)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield (dotted name, value) of nested mappings."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
-def _plain(value: Any) -> float | None:
-    """Return a number of the odds; None when it is null, with or without a reason."""
-    return value if isinstance(value, int | float) else None
-
-
-def _number(value: Any) -> str:
-    number = _plain(value)
-    if number is None:
-        return NOTHING
-    return str(number) if isinstance(number, int) else f"{number:.3g}" if abs(number) < 100 else f"{number:.0f}"
-
-
-def _spread(part: Mapping[str, Any] | None) -> str:
-    """Return a mean with its range; one number when they are the same."""
-    if not part:
-        return NOTHING
-    mean, low, high = (_number(part[key]) for key in ("mean", "min", "max"))
-    return mean if low == high else f"{mean} ({low} to {high})"
-
-
-def _p_value(value: Any) -> str:
-    number = _plain(value)
-    return _number(number) if number is None or number >= 0.0001 else "below 0.0001"
-
-
-def _text(value: Any) -> str:
-    return NOTHING if value is None or value == "" else str(value)

@@ -127,6 +127,4 @@ def _check_header(path: Path) -> None:
     if application != APPLICATION_ID:
         raise StoreError(f"{path}: is not a launchrig store (another program's database); name another with --store")
     if size < whole:
-        raise StoreError(
-            f"{path}: is truncated, {size} of {whole} bytes; restore it from a copy, or name another with --store"
-        )
+        raise StoreError(f"{path}: is truncated, {size} of {whole} bytes; restore it from a copy, or name another with --store")

@@ -55,8 +55,8 @@ class Store:
         self._connection = engine.connect()
 
     @classmethod
-    def open(cls, path_or_url: str | Path) -> Self:
-        """Open a store, making it when there is none.
+    def open(cls, path_or_url: str | Path, *, create: bool = True) -> Self:
+        """Open a store, making it when there is none and `create` says so.
 
         path_or_url: the path of an SQLite file, or an SQLAlchemy URL such as ``postgresql+psycopg://host/name``.
         """
@@ -70,6 +70,8 @@ class Store:
         if is_sqlite:
             path = Path(url.database or "").expanduser().absolute()
             name = str(path)
+            if not create and not path.exists():
+                raise StoreError(f"{path}: there is no store; name one with --store, or make one with launchrig demo")
             check_place(path, local_mounts())
             url = url.set(database=str(path))
         else:
@@ -89,9 +91,7 @@ class Store:
         """Use the store in a ``with`` statement."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close it."""
         self.close()
 

@@ -7,6 +7,7 @@ The only module that imports pyserial.
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 import serial
 
@@ -22,7 +23,7 @@ class SerialLink:
         """Open `url` at `baud` (8N1). Raises a `RigError` that says what is wrong with the port."""
         self.clock: Clock = WallClock()
         self.url = url
-        options = {} if "://" in url else {"exclusive": True}
+        options: dict[str, Any] = {} if "://" in url else {"exclusive": True}
         try:
             self._port = serial.serial_for_url(url, baudrate=baud, timeout=0, write_timeout=2, **options)
         except ValueError as error:

@@ -12,7 +12,7 @@ import struct
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -113,7 +113,9 @@ class Avr:
         self.elf = Path(elf)
         self.cycle = 0
         self._pending = bytearray(_LENGTH.size)
-        self._symbols = symbols(self.elf)
+        self._owed = 0  # operation whose answer has not been read: a signal handler may raise while the AVR runs
+        self._kept: bytes | None = None  # answer to a run that was read in place of another
+        _check(self.elf)
         options = [*(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
         command = [str(avrtwin_path()), *options, str(self.elf)]
         try:
@@ -191,7 +193,11 @@ class Avr:
 
         Raises `LinkLostError` when the process has died.
         """
-        reply = self._exchange(_CYCLE_OP.pack(_RUN, until))
+        if self._owed == _RUN:
+            self._collect()
+        reply, self._kept = self._kept, None
+        if reply is None:
+            reply = self._exchange(_CYCLE_OP.pack(_RUN, until))
         cycle, crashed, output_n, reset_n, unmodelled_n, tx_n = _RUN_HEAD.unpack_from(reply)
         self.cycle = cycle
         at = _RUN_HEAD.size
@@ -236,14 +242,19 @@ class Avr:
         """
         return self._symbols[name]
 
+    @cached_property
+    def _symbols(self) -> dict[str, int]:
+        return symbols(self.elf)
+
     def close(self) -> None:
         """End the process; closing twice does no harm."""
         process = self._process
+        self._to = self._from = -1  # the numbers will be those of other files
         for pipe in (process.stdin, process.stdout):
             if pipe:
                 pipe.close()
         try:
-            process.wait(1.0)
+            process.wait(10.0)  # it may have a waveform to write
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -256,23 +267,37 @@ class Avr:
     def _exchange(self, last: bytes) -> bytes:
         request = self._pending
         request += last
+        if self._owed:
+            self._collect()
         _LENGTH.pack_into(request, 0, len(request) - _LENGTH.size)
         self._pending = bytearray(_LENGTH.size)
+        self._owed = last[0]
         try:
             sent = os.write(self._to, request)
             while sent < len(request):
                 sent += os.write(self._to, memoryview(request)[sent:])
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise LinkLostError("the simulated AVR is gone") from error
-        return self._receive()
+        reply = self._receive()
+        self._owed = 0
+        return reply
+
+    def _collect(self) -> None:
+        reply = self._receive()
+        if self._owed == _RUN:
+            self._kept = reply
+        self._owed = 0
 
     def _receive(self) -> bytes:
-        data = os.read(self._from, 65536)
-        while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _LENGTH.unpack_from(data)[0]:
-            more = os.read(self._from, 65536)
-            if not more:
-                raise LinkLostError("the simulated AVR is gone: avrtwin ended by itself")
-            data += more
+        data = b""
+        try:
+            while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _LENGTH.unpack_from(data)[0]:
+                more = os.read(self._from, 65536)
+                if not more:
+                    raise LinkLostError("the simulated AVR is gone: avrtwin ended by itself")
+                data += more
+        except OSError as error:
+            raise LinkLostError("the simulated AVR is gone") from error
         return data[_LENGTH.size :]
 
     def _load_hex(self, path: Path) -> None:
@@ -297,25 +322,26 @@ def _data_address(address: int) -> int:
     return address - RAM_OFFSET if address >= RAM_OFFSET else address
 
 
-@lru_cache(maxsize=8)
 def symbols(elf: Path) -> dict[str, int]:
-    """Every named symbol of an AVR ELF; data addresses without the ELF's offset.
+    """Every named symbol of an AVR ELF; data addresses without the ELF's offset."""
+    with elf.open("rb") as file:
+        return {
+            symbol.name: _data_address(symbol["st_value"])
+            for section in ELFFile(file).iter_sections()
+            if isinstance(section, SymbolTableSection)
+            for symbol in section.iter_symbols()
+            if symbol.name
+        }
 
-    Raises `BadRigError` for a file that cannot be read or is no AVR firmware.
-    """
+
+def _check(elf: Path) -> None:
+    """Refuse what is no AVR firmware here: libsimavr would not."""
     try:
         with elf.open("rb") as file:
-            parsed = ELFFile(file)
-            if parsed["e_machine"] != "EM_AVR":
-                raise BadRigError(f"{elf} is an ELF file for {parsed['e_machine']}, not for an AVR")
-            return {
-                symbol.name: _data_address(symbol["st_value"])
-                for section in parsed.iter_sections()
-                if isinstance(section, SymbolTableSection)
-                for symbol in section.iter_symbols()
-                if symbol.name
-            }
+            machine = ELFFile(file)["e_machine"]
     except OSError as error:
         raise BadRigError(f"cannot read the firmware {elf}: {error.strerror}; build it with: ./dev firmware") from error
     except ELFError as error:
-        raise BadRigError(f"{elf} is no ELF file ({error}); build the firmware with: ./dev firmware") from error
+        raise BadRigError(f"{elf} is no ELF file; build the firmware with: ./dev firmware") from error
+    if machine != "EM_AVR":
+        raise BadRigError(f"{elf} is an ELF file for {machine}, not for an AVR; build the firmware with: ./dev firmware")

@@ -180,7 +180,10 @@ static void vcd_write_until(uint64_t cycle) {
   size_t i = 0;
   for (; i < vcd_n && vcd_held[i].cycle <= cycle; i++) {
     const struct change *c = &vcd_held[i];
-    if (vcd_last[c->pin] == c->level) continue;
+    size_t later = i + 1;  // of several changes in one cycle the last one counts
+    while (later < vcd_n && vcd_held[later].cycle == c->cycle && vcd_held[later].pin != c->pin) later++;
+    const int superseded = later < vcd_n && vcd_held[later].cycle == c->cycle;
+    if (superseded || vcd_last[c->pin] == c->level) continue;
     if (vcd_time != c->cycle) fprintf(vcd, "#%llu\n", (unsigned long long)(vcd_time = c->cycle) * 625);
     fprintf(vcd, "%c%c\n", vcd_last[c->pin] = c->level, '!' + c->pin);
   }
@@ -639,6 +642,7 @@ HANDLER(write_ucsra) {
 
 HANDLER(write_ucsrb) {
   UNUSED;
+  const int changed = reg(UCSR0B) ^ v;
   if (v & UCSZ2) unmodelled("9-bit characters");
   avr->data[UCSR0B] = v;
   if (!(v & RXEN)) {
@@ -647,8 +651,8 @@ HANDLER(write_ucsrb) {
     avr_clear_interrupt(avr, &uart_io->rxc);
     set_status();
   }
-  raise_newly_enabled(UCSR0B);
-  refresh_outputs();
+  if (changed & v & (RXCIE | TXCIE | UDRIE)) raise_newly_enabled(UCSR0B);
+  if (changed & TXEN) refresh_outputs();
 }
 
 // ---------------------------------------------------------------- ADC, row 14: replaced as a whole
@@ -998,13 +1002,12 @@ static void watch(void) {
   was_on = avr->sreg[S_I];
 }
 
-// A push or call writes the low byte first, OUT the high byte: half-written pointers are no depth.
-HANDLER(write_sp) {
+// A push or call writes the low byte first and this one last. OUT writes this one first: half a pointer is no depth.
+HANDLER(write_sph) {
   UNUSED;
-  avr->data[address] = v;
-  const int by_out = (avr->flash[avr->pc + 1] & 0xF8) == 0xB8;
-  const uint16_t sp = avr->data[R_SPL] | avr->data[R_SPH] << 8;
-  if (sp < stats.min_sp && by_out == (address == R_SPL)) stats.min_sp = sp;
+  avr->data[R_SPH] = v;
+  const uint16_t sp = avr->data[R_SPL] | v << 8;
+  if (sp < stats.min_sp && (avr->flash[avr->pc + 1] & 0xF8) != 0xB8) stats.min_sp = sp;
 }
 
 static void leave_if_orphaned(void) {
@@ -1021,7 +1024,7 @@ static uint64_t next_event(uint64_t limit) {
 }
 
 static void run(uint64_t until) {
-  uint32_t turns = 0;
+  uint64_t look_at = avr->cycle + 5 * CYCLE_HZ;
   while (!stop && avr->cycle < until) {
     const uint64_t next = next_event(until);
     if (avr->state == cpu_Running) {
@@ -1044,7 +1047,10 @@ static void run(uint64_t until) {
     } else break;
     if (timer_due() <= avr->cycle || due <= avr->cycle) happen();
     if (avr->interrupt_state) interrupt();
-    if (!(++turns & 0xFFFF)) leave_if_orphaned();
+    if (avr->cycle >= look_at) {
+      look_at = avr->cycle + 5 * CYCLE_HZ;
+      leave_if_orphaned();
+    }
   }
 }
 
@@ -1253,8 +1259,9 @@ static int read_all(uint8_t *at, size_t n) {
 // ---------------------------------------------------------------- setting up
 
 static void on_log(avr_t *avr_, const int level, const char *format, va_list arguments) {
+  static int said;  // a firmware that runs into nothing has one complaint for each instruction
   (void)avr_;
-  if (level == LOG_ERROR) vfprintf(stderr, format, arguments);
+  if (level == LOG_ERROR && said++ < 10) vfprintf(stderr, format, arguments);
 }
 
 static void shim(avr_io_addr_t address, avr_io_write_t handler) {
@@ -1286,7 +1293,7 @@ static const struct { uint8_t address; avr_io_write_t handler; } WRITES[] = {
     {EECR, write_eecr}, {WDTCSR, write_wdtcsr}, {ADCSRA, write_adcsra},
     {UCSR0A, write_ucsra}, {UCSR0B, write_ucsrb}, {UDR0, write_udr},
     {CLKPR, write_watched}, {ASSR, write_watched}, {GTCCR, write_watched}, {ACSR, write_watched},
-    {SPCR, write_watched}, {TWCR, write_watched}, {SPMCSR, write_watched}, {R_SPL, write_sp}, {R_SPH, write_sp},
+    {SPCR, write_watched}, {TWCR, write_watched}, {SPMCSR, write_watched}, {R_SPH, write_sph},
 };
 static const struct { uint8_t address; avr_io_read_t handler; } READS[] = {
     {PINB, read_pin_register}, {PINC, read_pin_register}, {PIND, read_pin_register}, {TIFR0, read_tifr},

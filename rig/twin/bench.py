@@ -7,11 +7,13 @@ Time passes only while somebody reads or sleeps; there is no thread and no wall 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rig.twin.avr import CYCLE_HZ, Avr, Step
 
-SIGNALS = {3: "roller", 4: "reverse", 16: "launch", 19: "power"}
+Signal = Literal["launch", "roller", "reverse", "power"]
+
+SIGNALS: dict[int, Signal] = {3: "roller", 4: "reverse", 16: "launch", 19: "power"}
 """AVR pins (D3, D4, A2, A5) that the roller's plant listens to; slots and reset join with the blaster."""
 
 HANDS_IN_S = 10.0
@@ -45,7 +47,7 @@ class Plant(Protocol):
         """Levels and voltages at the beginning."""
         ...
 
-    def output(self, cycle: int, signal: str, value: float) -> Planned | None:
+    def output(self, cycle: int, signal: Signal, value: float) -> Planned | None:
         """An output changed; None when nothing that was planned changes."""
         ...
 
@@ -208,6 +210,14 @@ class TwinOperator:
 
     def __init__(self, bench: TwinBench) -> None:
         self._bench = bench
+
+    def load(self, cards: int, wait: Wait) -> None:
+        """The first load."""
+        self.reload(cards, wait)
+
+    def count_out(self, wait: Wait) -> int | None:
+        """Take out what is left at the end."""
+        return self.reload(0, wait)
 
     def reload(self, cards: int, wait: Wait) -> int:
         """Open the lid, take out what is left, put `cards` in, close the lid: 20 s. Returns how many were left."""

@@ -183,13 +183,13 @@ class Feed:
         a, b = state.a, state.b
         if a == NO:
             reach_s = time_to(self._a_mm - state.x, state.v, v_inf, tau_s)
-            if reach_s > t:
+            if reach_s > t or reach_s == inf:
                 return state
             a = max(state.cycle + round(reach_s * CYCLE_HZ), state.a_clear + _FOLLOW)
             crossings.append(Crossing(a, a, A, True))
         if b == NO and self._b_mm < self._grip_mm:
             reach_s = time_to(self._b_mm - state.x, state.v, v_inf, tau_s)
-            if reach_s <= t:
+            if reach_s <= t and reach_s != inf:
                 b = max(state.cycle + round(reach_s * CYCLE_HZ), state.b_clear + _FOLLOW)
                 crossings.append(Crossing(b, b, B, True))
         return State(*state[:10], a, b, *state[12:])

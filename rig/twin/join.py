@@ -3,45 +3,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rig.twin.avr import CYCLE_HZ
 from rig.twin.parameters import RollerParameters
 from rig.twin.truth import Activation
 
 
-_CANDIDATES = 8
-"""Trials and activations from the beginning whose differences are tried; many more than can be unmatched there."""
+_LATEST_S = 0.25
+"""A tick is told within this time of its moment: a frame behind others on a busy line."""
 
 _TOLERANCE = 1_600
 """Cycles (0.1 ms): the moment of actuation is read from the timer a few instructions after the pin moved."""
 
 
-def join(trials: Sequence[tuple[int, int]], activations: Sequence[Activation]) -> dict[int, Activation]:
+def join(trials: Sequence[tuple[int, int]], activations: Sequence[Activation], epoch_s: float) -> dict[int, Activation]:
     """Activations by trial number, from `(trial, actuation tick)` and activations by cycle.
 
-    The MCU's tick is the AVR's cycle less a constant: the difference that explains the most trials. A trial whose
-    actuation never reached the toy has no activation.
+    The MCU's tick is the AVR's cycle less a constant. `epoch_s` is that constant in seconds as the host saw it, a frame's delay
+    too late at most; within that the constant is the difference that explains the most trials. A trial whose actuation
+    never reached the launcher has no activation.
     """
-    if not trials or not activations:
-        return {}
     ticks = np.array([tick for _, tick in trials], dtype=np.int64)
     cycles = np.array([activation.cycle for activation in activations], dtype=np.int64)
+    latest = round(epoch_s * CYCLE_HZ) + _TOLERANCE
+    earliest = latest - round(_LATEST_S * CYCLE_HZ)
+    first = np.searchsorted(cycles, ticks + earliest)
+    near = [(index, int(cycles[at] - ticks[index])) for index, at in enumerate(first.tolist()) if at < len(cycles)]
+    offsets = Counter(round(offset / _TOLERANCE) for _, offset in near if offset <= latest)
+    if not offsets:
+        return {}
+    centre = offsets.most_common(1)[0][0] * _TOLERANCE
+    return {
+        trials[index][0]: activations[first[index]] for index, offset in near if abs(offset - centre) <= 2 * _TOLERANCE
+    }
 
-    def nearest(offset: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        at = np.searchsorted(cycles, ticks + offset - _TOLERANCE)
-        inside = np.minimum(at, len(cycles) - 1)
-        return inside, (at < len(cycles)) & (np.abs(cycles[inside] - ticks - offset) <= _TOLERANCE)
 
-    offsets = (int(cycle - tick) for tick in ticks[:_CANDIDATES] for cycle in cycles[:_CANDIDATES])
-    places, matched = max((nearest(offset) for offset in offsets), key=lambda found: int(found[1].sum()))
-    return {trials[index][0]: activations[int(places[index])] for index in np.flatnonzero(matched)}
+def truth_of(
+    parameters: RollerParameters, trials: Sequence[tuple[int, int | None]], activations: Sequence[Activation], epoch_s: float
+) -> dict[str, Any]:
+    """The content of `truth.json`: the plant's parameters, and for each trial what really happened in it.
 
-
-def truth_of(parameters: RollerParameters, joined: Mapping[int, Activation]) -> dict[str, Any]:
-    """The content of `truth.json`: the plant's parameters, and for each trial what really happened in it."""
-    trials = [{"trial": number} | activation.to_dict() for number, activation in sorted(joined.items())]
-    return {"plant": parameters.to_dict(), "trials": trials}
+    Of a trial that never reached the launcher the truth is that nothing happened: its cause is `not actuated`.
+    """
+    joined = join([(number, tick) for number, tick in trials if tick is not None], activations, epoch_s)
+    rows = []
+    for number, _ in trials:
+        activation = joined.get(number)
+        nothing = {"cycle": None, "cleared": 0, "sticking": 0, "double_feeds": 0, "jammed": 0, "cause": "not actuated", "p_fire": None}
+        rows.append({"trial": number} | (activation.to_dict() if activation else nothing))
+    return {"plant": parameters.to_dict(), "trials": rows}

@@ -106,27 +106,35 @@ class RollerParameters:
         brains.SEQUENCE, "press", (1, 100000), "UNV", _CLAIM, "brain sequence: presses that fire, from the restart", "positions"
     )
     sequence_length: int = _row(
-        brains.SEQUENCE_LENGTH, "press", (1, 100000),
-        "UNV", _CLAIM, "brain sequence: presses after which it begins again", "whole",
+        brains.SEQUENCE_LENGTH,
+        "press",
+        (1, 100000),
+        "UNV",
+        _CLAIM,
+        "brain sequence: presses after which it begins again",
+        "whole",
     )
     run_ms: tuple[tuple[int, float], ...] = _row(
-        brains.RUNS, "ms:weight", (20, 5000),
-        "UNV", "FACTS 2.2, counts up to 10 or 12", "run times of the roller and their weights", "runs",
+        brains.RUNS,
+        "ms:weight",
+        (20, 5000),
+        "UNV",
+        "FACTS 2.2, counts up to 10 or 12",
+        "run times of the roller and their weights",
+        "runs",
     )
 
     # the toy's board
     debounce_ms: float = _row(20, "ms", (1, 60), "UNV", _NONE, "button held this long counts as a press")
     sound_delay_ms: float = _row(45, "ms", (5, 140), "UNV", _NONE, "from button-down to the sound")
     sound_ms: float = _row(
-        300, "ms", (50, 1500),
-        "UNV", "FACTS 1.1 L3 has the sound, not its length", "length of the sound of a press",
+        300, "ms", (50, 1500), "UNV", "FACTS 1.1 L3 has the sound, not its length", "length of the sound of a press"
     )
     motor_delay_ms: float = _row(150, "ms", (20, 350), "UNV", _NONE, "from button-down to the motor")
     lockout_ms: float = _row(100, "ms", (0, 2000), "UNV", _NONE, "deaf for this long after motor and sound")
     boot_ms: float = _row(200, "ms", (0, 450), "UNV", _NONE, "deaf for this long after power-on")
     beep_ms: float = _row(
-        200, "ms", (0, 1500),
-        "UNV", "FACTS 1.1 L2 has the beep, not its length", "length of the beep at lid close",
+        200, "ms", (0, 1500), "UNV", "FACTS 1.1 L2 has the beep, not its length", "length of the beep at lid close"
     )
     idle_mA: float = _row(15, "mA", (0, 50), "UNV", _NONE, "drawn by the toy's board")
     sound_mA: float = _row(60, "mA", (0, 70), "UNV", _NONE, "drawn by the sound on top of that")
@@ -134,16 +142,13 @@ class RollerParameters:
 
     # the pack: 3 x C
     cell_V: float = _row(
-        1.58, "V", (1.2, 1.65),
-        "PUB", "FACTS 3, fresh alkaline cell, typical", "open-circuit voltage of a fresh cell",
+        1.58, "V", (1.2, 1.65), "PUB", "FACTS 3, fresh alkaline cell, typical", "open-circuit voltage of a fresh cell"
     )
     pack_ohm: float = _row(
-        0.45, "ohm", (0.1, 1),
-        "DER", "FACTS 3, 3 x 0.15 ohm at 1 kHz; under load it is more", "resistance of the fresh pack",
+        0.45, "ohm", (0.1, 1), "DER", "FACTS 3, 3 x 0.15 ohm at 1 kHz; under load it is more", "resistance of the fresh pack"
     )
     pack_aging: float = _row(
-        1, "1", (0, 4),
-        "UNV", "FACTS 3, rises with age", "rise of that resistance until empty, as a fraction of it",
+        1, "1", (0, 4), "UNV", "FACTS 3, rises with age", "rise of that resistance until empty, as a fraction of it"
     )
     pack_mAh: float = _row(8000, "mAh", (100, 20000), "PUB", "FACTS 3, alkaline C cell, up to", "charge of a fresh pack")
     used_mAh: float = _row(0, "mAh", (0, 20000), "SUG", "a fresh pack", "charge already drawn at the start")
@@ -154,61 +159,66 @@ class RollerParameters:
     emf_mV_s: float = _row(3.03, "mV.s", (2, 5), "DER", _MABUCHI, "back-EMF per rad/s")
     motor_idle_mA: float = _row(110, "mA", (50, 200), "PUB", _MABUCHI, "no-load current")
     inertia_gcm2: float = _row(
-        1.1, "g.cm2", (0.3, 1.3),
-        "UNV", "from the rotor's size and mass; none published fits", "rotor and roller, at the motor's shaft",
+        1.1,
+        "g.cm2",
+        (0.3, 1.3),
+        "UNV",
+        "from the rotor's size and mass; none published fits",
+        "rotor and roller, at the motor's shaft",
     )
-    roller_load_mNm: float = _row(
-        0.3, "mN.m", (0.2, 0.6),
-        "UNV", _NONE, "friction of gears and roller, at the motor's shaft",
-    )
+    roller_load_mNm: float = _row(0.3, "mN.m", (0.2, 0.6), "UNV", _NONE, "friction of gears and roller, at the motor's shaft")
     card_load_mNm: float = _row(0.2, "mN.m", (0, 0.4), "UNV", _NONE, "drag of a card under the roller, at the motor's shaft")
-    wedge_mA: float = _row(
-        600, "mA", (500, 700),
-        "UNV", _NONE, "motor current while the roller still slips on a wedged card",
-    )
+    wedge_mA: float = _row(600, "mA", (500, 700), "UNV", _NONE, "motor current while the roller still slips on a wedged card")
     gear: float = _row(
-        10, "1", (6, 14),
-        "UNV", "chosen for 60 to 100 ms a card with a fresh pack", "turns of the motor per turn of the roller",
+        10, "1", (6, 14), "UNV", "chosen for 60 to 100 ms a card with a fresh pack", "turns of the motor per turn of the roller"
     )
     roller_mm: float = _row(10, "mm", (7, 14), "UNV", _NONE, "radius of the roller")
-    start_mm_s: float = _row(
-        480, "mm/s", (480, 900),
-        "UNV", _NONE, "a drive too weak for this speed does not turn the roller",
-    )
+    start_mm_s: float = _row(520, "mm/s", (520, 900), "UNV", _NONE, "a drive too weak for this speed does not turn the roller")
 
     # the cards and their way out
     card_mm: float = _row(88, "mm", (85, 89), "PUB", "FACTS 3, 56 x 88 mm", "length of a card in the direction of travel")
     grip_mm: float = _row(
-        30, "mm", (18, 60),
-        "UNV", "FACTS 2.1, the patent has an eccentric wheel, not its size", "travel over which the roller holds a card",
+        30,
+        "mm",
+        (18, 60),
+        "UNV",
+        "FACTS 2.1, the patent has an eccentric wheel, not its size",
+        "travel over which the roller holds a card",
     )
-    gap_min_mm: float = _row(8, "mm", (6, 60), "UNV", _NONE, "least gap between one card and the next")
-    gap_max_mm: float = _row(20, "mm", (6, 80), "UNV", _NONE, "largest gap between one card and the next")
+    gap_min_mm: float = _row(
+        14,
+        "mm",
+        (6, 60),
+        "UNV",
+        "no figure found; a gap of less than 10 ms can fall between two looks at the beam, 10 ms apart",
+        "least gap between one card and the next",
+    )
+    gap_max_mm: float = _row(26, "mm", (6, 80), "UNV", _NONE, "largest gap between one card and the next")
     slip: float = _row(0.010, "1/card", (0, 1), "SUG", _FEEDER, "probability that the roller slips on a card, roller clean")
     slip_growth: float = _row(
-        2e-6, "1/card2", (0, 0.01),
-        "UNV", "FACTS 1.1 L6 has the effect, not its size", "rise of that with every card since cleaning",
+        2e-6,
+        "1/card2",
+        (0, 0.01),
+        "UNV",
+        "FACTS 1.1 L6 has the effect, not its size",
+        "rise of that with every card since cleaning",
     )
-    slip_mm: float = _row(
-        150, "mm", (1, 2000),
-        "UNV", _NONE, "mean roller travel until a slipping card is gripped; exponential",
-    )
+    slip_mm: float = _row(150, "mm", (1, 2000), "UNV", _NONE, "mean roller travel until a slipping card is gripped; exponential")
     double_feed: float = _row(0.008, "1/card", (0, 1), "SUG", _FEEDER, "probability that a card drags the next one along")
-    shingle_mm: float = _row(6, "mm", (0, 15), "UNV", _NONE, "largest offset of the two cards of a double feed")
+    shingle_mm: float = _row(6, "mm", (0, 10), "UNV", _NONE, "largest offset of the two cards of a double feed")
     overlap: float = _row(0.4, "1", (0, 1), "UNV", _NONE, "share of double feeds that overlap exactly")
     stick: float = _row(
-        0.05, "1/card", (0, 1),
-        "UNV", "FACTS 1.1 L5 has the effect, not its rate",
+        0.05,
+        "1/card",
+        (0, 1),
+        "UNV",
+        "FACTS 1.1 L5 has the effect, not its rate",
         "probability that a card leaving the coasting roller stays in the mouth",
     )
     jam: float = _row(0.004, "1/card", (0, 1), "SUG", _FEEDER, "probability that a card wedges in the mouth")
-    wedge_ms: float = _row(
-        120, "ms", (100, 400),
-        "UNV", _NONE, "the roller slips on a wedged card for this long, then stalls",
-    )
+    wedge_ms: float = _row(120, "ms", (100, 400), "UNV", _NONE, "the roller slips on a wedged card for this long, then stalls")
     throw_mm_s: float = _row(
-        250, "mm/s", (250, 400),
-        "UNV", _NONE, "a card that leaves the roller slower stays in the mouth",
+        400, "mm/s", (400, 600), "UNV", _NONE, "a card that the coasting roller lets go slower stays in the mouth"
     )
 
     # the beams
@@ -216,13 +226,9 @@ class RollerParameters:
         20, "mm", (10, 20), "SUG", "in the mouth, where the roller still holds the card", "from the roller to beam A"
     )
     beam_b_mm: float = _row(
-        30, "mm", (10, 30),
-        "SUG", "far enough for speed, nearer than a card is long", "from beam A to beam B",
+        30, "mm", (10, 30), "SUG", "far enough for speed, nearer than a card is long", "from beam A to beam B"
     )
-    beam_us: float = _row(
-        15, "us", (0, 100),
-        "PUB", "FACTS 3, ITR-9608 slotted coupler", "delay of either edge in the receiver",
-    )
+    beam_us: float = _row(15, "us", (0, 100), "PUB", "FACTS 3, ITR-9608 slotted coupler", "delay of either edge in the receiver")
     beam: str = _row("ok", "", ("ok", "blind"), "SUG", "a fault to test with", "blind: the receivers never see a card")
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ from rig.twin.feed import (
 from rig.twin.foresight import plan_run
 from rig.twin.parameters import RollerParameters
 from rig.twin.toy import SOUND_PIN, Toy, cycles
-from rig.twin.truth import Activation, was_jam
+from rig.twin.truth import CYCLES_PER_MS, Activation, was_jam
 
 INTERLOCK_PIN, LID_PIN = 17, 18  # both low when closed
 
@@ -322,6 +322,8 @@ class RollerPlant:
         record.double_feeds = end.doubles - before.doubles + (held > 1)
         record.slips = end.slips - before.slips + (before.phase == SLIP)
         record.cause = self._cause(record)
+        if record.drive == "direct" and off != FOREVER:
+            record.run_ms = (off - record.cycle) / CYCLES_PER_MS
 
     def _cause(self, record: Activation) -> str:
         if record.jammed:

@@ -22,6 +22,7 @@ from rig.twin.rig import TwinParts, make_twin
 
 STEP_S = 0.001  # how far the twin runs ahead of the wall clock at most, and how often the line is looked at
 RELOAD_AFTER_S = 5.0
+CARDS = 83  # FACTS 1.1 L11: the load for four players [DER]
 
 
 class PtyTwin:
@@ -57,7 +58,7 @@ class PtyTwin:
                 raise LinkLostError("the simulated AVR has crashed: the firmware ran into nothing")
             self._take_input()
             due = round((self._clock.now() - origin) * CYCLE_HZ)
-            while (sent := bench.read(due)) or bench.clock.now() * CYCLE_HZ < due:
+            while (sent := bench.read(due)) or bench.avr.cycle < due:
                 self._give_output(sent)
             self._reload_when_empty()
             self._poll.poll(STEP_S * 1000)
@@ -89,5 +90,5 @@ class PtyTwin:
         if self._parts.bench.busy or not self._parts.plant.is_empty:
             self._quiet_since = now
         elif now - self._quiet_since >= RELOAD_AFTER_S:
-            self._parts.operator.reload(self._parts.cards, self._parts.bench.clock.sleep)
+            self._parts.operator.reload(CARDS, self._parts.bench.clock.sleep)
             self._quiet_since = now

@@ -21,7 +21,7 @@ from rig.twin.avr import Avr
 from rig.twin.bench import TwinBench, TwinOperator
 from rig.twin.parameters import RollerParameters, parse_url
 from rig.twin.plant import RollerPlant
-from rig.twin.join import join, truth_of
+from rig.twin.join import truth_of
 
 SEED_BITS = 31
 # Keeps the nonces apart from the plant's draws.
@@ -39,6 +39,7 @@ class TwinParts:
     parameters: RollerParameters
     plant: RollerPlant
     bench: TwinBench
+    operator: TwinOperator
 
 
 def with_seed(url: str, seed: int) -> str:
@@ -61,7 +62,7 @@ def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None) -> 
     image = flash_image(elf)
     plant = RollerPlant(said.parameters, chosen)
     bench = TwinBench(plant, Avr(elf, vcd=vcd))
-    return TwinParts(with_seed(url, chosen), said.launcher, chosen, image, said.parameters, plant, bench)
+    return TwinParts(with_seed(url, chosen), said.launcher, chosen, image, said.parameters, plant, bench, TwinOperator(bench))
 
 
 def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
@@ -73,9 +74,9 @@ def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
         launcher=parts.launcher,
         seed=parts.seed,
         link=TwinLink(parts.bench),
-        operator=TwinOperator(parts.bench),
+        operator=parts.operator,
         nonce=lambda: int(nonces.integers(1 << 16)),
         new_uuid=lambda: parts.plant.board_uuid,
-        truth=lambda trials: truth_of(parts.parameters, join(trials, parts.plant.truth())),
+        truth=lambda trials, epoch_s: truth_of(parts.parameters, trials, parts.plant.truth(), epoch_s),
         image=parts.image,
     )

@@ -6,10 +6,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rig.wire.messages import BIN_MS, SETTINGS
+
 CYCLES_PER_MS = 16_000
-_JAM_BINS = 31  # the first whole number of 10 ms bins beyond jam_ms = 300
-_BIN = 10 * CYCLES_PER_MS
-_EARLY = 5 * CYCLES_PER_MS // 2  # a bin may close up to one 2 ms tick later than its nominal end
+_JAM_MS = SETTINGS["jam_ms"].default
+_JAM_BINS = _JAM_MS // BIN_MS + 1  # the first number of bins that is longer
+_BIN = BIN_MS * CYCLES_PER_MS
+_EARLY = 5 * CYCLES_PER_MS // 2  # a bin closes on the firmware's 2 ms tick, up to that much after its nominal end
 
 
 @dataclass(slots=True)
@@ -17,7 +20,8 @@ class Activation:
     """One press of the toy's button (`button`), or one start of the roller by the rig (`direct`).
 
     cycle: actuator down, or roller on. accepted: the toy took it. p_fire: before the draw, None when nothing was drawn or the
-    rig decided. p_slip: of the first card, before it was met. hopper: cards inside before. cleared, sticking: cards, so that
+    rig decided. run_ms: as drawn, or in `direct` as it was; None when the roller did not run. p_slip: of the first card,
+    before it was met. hopper: cards inside before. cleared, sticking: cards, so that
     both cards of a double feed count. jammed: 0 or 1; wedged cards are in neither count. p_count[k]: probability that k
     cards are dealt, p_jam: that it jams, given that it fired and before the run time was drawn; None when it did not fire.
     """
@@ -50,11 +54,12 @@ class Activation:
 
 
 def was_jam(actuated: int, blocked: int, off: int) -> bool:
-    """Whether a wedged card was a jam: beam A blocked longer than 300 ms while driven, counted in whole bins from actuation.
+    """Whether a wedged card was a jam: beam A blocked longer than `jam_ms` while driven, in whole bins from actuation.
 
     All three are cycles: of actuation, of the moment beam A was blocked, of the moment the drive went off. In `direct` the
-    rig itself ends the drive at the close of the bin that makes it a jam, so a drive that ends at such a moment with the
-    beam blocked since the very beginning of a bin was ended by a jam.
+    rig itself ends the drive at the close of the bin that makes it a jam; so when the beam was blocked in the first moments
+    of a bin, it is the moment of the end that tells whether that bin was counted. A commanded run that ends by chance in the
+    first 2 ms of that very bin cannot be told from a jam; the run times of `rig.brains` never do.
     """
     bins = (off - actuated) // _BIN - (blocked - actuated) // _BIN
     at_close = (off - actuated) % _BIN <= _EARLY and (blocked - actuated) % _BIN <= _EARLY

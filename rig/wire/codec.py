@@ -7,10 +7,7 @@ Little-endian throughout. The fixed part goes through one `struct`, an open tail
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import fields
-from functools import cache
-from operator import attrgetter
 from typing import Any
 
 from rig.wire import messages
@@ -24,19 +21,16 @@ class MalformedPayloadError(ValueError):
     """A payload that does not fit its message's layout."""
 
 
-@cache
-def _layout(kind: type[Message]) -> tuple[struct.Struct, tuple[int, ...], str, Callable[[Any], Any]]:
-    """Struct of the fixed part, positions of u48 in it, tail type, and a getter of all values."""
+def _layout(kind: type[Message]) -> tuple[struct.Struct, tuple[int, ...], str, tuple[str, ...]]:
+    """Struct of the fixed part, positions of u48 in it, tail type, and the names of all fields."""
     layout = kind.LAYOUT
     tail = layout[-1] if layout and layout[-1] in _TAIL_SIZE else ""
     fixed = layout[:-1] if tail else layout
     wide = tuple(index for index, name in enumerate(fixed) if name == "u48")
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    getter = attrgetter(*names) if names else (lambda _: ())
-    if len(names) == 1:
-        single = getter
-        getter = lambda message: (single(message),)  # noqa: E731
-    return struct.Struct("<" + "".join(_FIXED[name] for name in fixed)), wide, tail, getter
+    return struct.Struct("<" + "".join(_FIXED[name] for name in fixed)), wide, tail, tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
+
+
+_LAYOUTS = {kind.TYPE: _layout(kind) for kind in messages.MESSAGES.values()}
 
 
 def pack(message: Message) -> bytes:
@@ -44,8 +38,8 @@ def pack(message: Message) -> bytes:
 
     Raises `MalformedPayloadError` when a value does not fit its field or the payload exceeds `MAX_PAYLOAD` bytes.
     """
-    packer, wide, tail, getter = _layout(type(message))
-    values = list(getter(message))
+    packer, wide, tail, names = _LAYOUTS[message.TYPE]
+    values = [getattr(message, name) for name in names]
     rest = _pack_tail(tail, values.pop()) if tail else b""
     for index in reversed(wide):
         values[index : index + 1] = (values[index] & 0xFFFFFFFF, values[index] >> 32)
@@ -72,7 +66,7 @@ def unpack(kind: type[Message], payload: bytes) -> Message:
 
     Raises `MalformedPayloadError` when the length does not fit.
     """
-    packer, wide, tail, _ = _layout(kind)
+    packer, wide, tail, _ = _LAYOUTS[kind.TYPE]
     size = packer.size
     rest = len(payload) - size
     if rest < 0 or (rest and not tail) or (tail and rest % _TAIL_SIZE[tail]):

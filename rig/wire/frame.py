@@ -37,7 +37,8 @@ def crc16(data: bytes) -> int:
 def encode(frame: Frame) -> bytes:
     """The bytes of `frame` on the wire, delimiters included."""
     body = bytes((OVERHEAD + len(frame.payload), frame.type, frame.session, frame.seq, frame.ack)) + frame.payload
-    return b"\0" + cobs.encode(body + crc16(body).to_bytes(2, "little")) + b"\0"
+    encoded: bytes = cobs.encode(body + crc16(body).to_bytes(2, "little"))
+    return b"\0" + encoded + b"\0"
 
 
 def decode(encoded: bytes) -> Frame | None:

@@ -48,12 +48,13 @@ void App::start() {
 void App::pass(uint8_t what) {
   if (what & due::tripped) tripped();
   if (what & due::received) receive();
-  if (what & (due::edges | due::bin)) count_losses();
+  if (what & due::lost) count_losses();
   if (what & due::edges) {
     trial_.look();
     if (!reports_.waiting()) {
-      reports_.noticed(slice(board::now()));
-      within(kEdgesWait);
+      const Tick now = board::now();
+      reports_.noticed(slice(now));
+      within(kEdgesWait, now);
     }
   }
   if (what & due::moment) trial_.moment_came();
@@ -67,7 +68,7 @@ void App::pass(uint8_t what) {
       }
     }
   }
-  report();
+  if (what & (due::edges | due::bin | due::received | due::tripped | due::moment | due::lost)) report();
   if (reschedule_ || (what & (due::alarm | due::moment))) timers();
   if ((boot_due_ || link_.has_something()) && board::can_send()) transmit();
 }
@@ -200,10 +201,10 @@ Result App::echo(const uint8_t* data, uint8_t length) {
 
 void App::transmit() {
   uint8_t* const out = board::send_buffer();
-  const Slice now = slice(board::now());
+  const Tick now = board::now();
   const bool events = link_.events.unsent();
-  uint8_t count = link_.compose(out, now);
-  if (count && events) within(Link::kRetry);
+  uint8_t count = link_.compose(out, slice(now));
+  if (count && events) within(Link::kRetry, now);
   if (!count && boot_due_) {
     boot_due_ = false;
     count = write_boot(out);
@@ -230,7 +231,7 @@ uint8_t App::write_boot(uint8_t* out) {
                                            (settings_.has_uuid() ? 0 : flag::uuid_blank));
   fields[at::cause] = static_cast<uint8_t>(guard_.cause());
   FrameWriter frame = link_.writer(out, protocol::boot_at::size, Type::BOOT);
-  for (uint8_t n = 0; n < protocol::boot_at::size; ++n) frame.put(fields[n]);
+  frame.append(fields, protocol::boot_at::size);
   return frame.finish();
 }
 
@@ -247,7 +248,6 @@ void App::tripped() {
   if (power_was_on && !guard_.is_on(Output::power)) power_lost_ = true;
 }
 
-// Faults wait for room: they come before the TRIAL_END that they caused.
 void App::tell_faults() {
   for (uint8_t n = 1; n < protocol::kCauseCount; ++n) {
     if (!(untold_ & (1u << n))) continue;
@@ -273,17 +273,19 @@ void App::count_losses() {
   if (lost.edges || lost.bins) trial_.end(Reason::ring_full);
 }
 
+// Whatever was waiting for room or for company. Faults come before the TRIAL_END that they cause.
 void App::report() {
-  if (untold_ || power_lost_) tell_faults();
-  if (untold_ || power_lost_) return;
-  if (!link_.conversing()) return;
-  if (trial_.observing() && reports_.batch_full()) {
-    reports_.pack_samples(trial_.number());
-    reports_.pack(true, trial_);
-  } else {
+  if (untold_ || power_lost_) {
+    tell_faults();
+    if (untold_ || power_lost_) return;
+  }
+  if (trial_.draining()) {
+    trial_.drain();
+  } else if (reports_.batch_full()) {
+    if (reports_.pack_samples(trial_.number())) reports_.pack(true, trial_);
+  } else if (reports_.waiting() && link_.conversing()) {
     reports_.pack(false, trial_);
   }
-  trial_.drain();
 }
 
 // ---- time
@@ -295,18 +297,17 @@ void App::timers() {
   const Slice now = slice(tick);
   alarm_ = tick.overflows;  // the old alarm is void
   reschedule_ = false;
-  within(boot_timer(now));
-  within(silence_timer(now));
-  within(edges_timer(now));
+  within(boot_timer(now), tick);
+  within(silence_timer(now), tick);
+  within(edges_timer(now), tick);
   const Slice retry = link_.retry(now);
-  if (retry) within(retry);
-  if (settings_.save()) within(kEepromByte);
+  if (retry) within(retry, tick);
+  if (settings_.save()) within(kEepromByte, tick);
   moment_timer(tick);
 }
 
 // The alarm comes in `wait` slices at the latest, to the resolution of an overflow (4.096 ms).
-void App::within(Slice wait) {
-  const Tick now = board::now();
+void App::within(Slice wait, const Tick& now) {
   if (wait > kRest) wait = kRest;
   set_alarm(now.overflows + (((now.low >> 14) + wait + 3) >> 2), now);
 }

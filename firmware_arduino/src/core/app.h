@@ -20,7 +20,7 @@ class App {
   App() : reports_(link_.events), trial_(guard_, settings_, reports_, link_.events) {}
 
   void start();              // once, with interrupts on
-  void pass(uint8_t due);    // what board::take_due() gave, not 0
+  void pass(uint8_t due);    // `due`: board::due bits
 
  private:
   void receive();
@@ -43,7 +43,7 @@ class App {
   uint8_t write_boot(uint8_t* out);
 
   void timers();
-  void within(Slice wait);
+  void within(Slice wait, const Tick& now);
   void set_alarm(uint32_t overflow, const Tick& now);
   Slice boot_timer(Slice now);
   Slice silence_timer(Slice now);

@@ -34,9 +34,9 @@ constexpr uint8_t bin = 1 << 3;       // a sample bin closed
 constexpr uint8_t alarm = 1 << 4;     // the overflow asked for with wake_at() has come
 constexpr uint8_t moment = 1 << 5;    // the tick asked for with wake_exactly() has come
 constexpr uint8_t tripped = 1 << 6;   // a fault latched; the outputs are already off
+constexpr uint8_t lost = 1 << 7;      // take_losses() has something to tell
 }  // namespace due
 
-uint8_t take_due();
 void raise(uint8_t what);
 
 // ---- time

@@ -10,7 +10,7 @@ namespace core {
 constexpr uint16_t kCrc16Init = 0xFFFF;
 
 // One byte of polynomial 0x1021, not reflected, worked out bytewise: on an 8-bit core shifts by 4 are nibble swaps.
-inline uint16_t crc16(uint16_t crc, uint8_t byte) {
+inline __attribute__((always_inline)) uint16_t crc16(uint16_t crc, uint8_t byte) {
   uint8_t x = static_cast<uint8_t>((crc >> 8) ^ byte);
   x = static_cast<uint8_t>(x ^ (x >> 4));
   const uint8_t high = static_cast<uint8_t>(static_cast<uint8_t>(crc) ^ static_cast<uint8_t>(x << 4) ^ (x >> 3));
@@ -31,7 +31,11 @@ constexpr uint32_t kCrc32Init = 0xFFFFFFFFul;
 // One byte of CRC-32, reflected polynomial 0xEDB88320; slow and small, since it runs once a boot.
 inline uint32_t crc32(uint32_t crc, uint8_t byte) {
   crc ^= byte;
-  for (uint8_t bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1u) ? 0xEDB88320ul : 0ul);
+  for (uint8_t n = 0; n < 8; ++n) {
+    const bool carry = crc & 1u;
+    crc >>= 1;
+    if (carry) crc ^= 0xEDB88320ul;
+  }
   return crc;
 }
 

@@ -37,9 +37,9 @@ void EventRing::put_tick(const Tick& tick) {
   put32(tick.overflows);
 }
 
-bool EventRing::acknowledge(uint8_t expected) {
+uint8_t EventRing::acknowledge(uint8_t expected) {
   const uint8_t arrived = static_cast<uint8_t>(expected - base_seq_);
-  if (arrived > reached_) return false;
+  if (arrived > reached_) return 0;
   if (arrived > sent_) {  // it came after all, while a repetition was under way
     while (sent_ != arrived) take();
   }
@@ -48,7 +48,7 @@ bool EventRing::acknowledge(uint8_t expected) {
   count_ = static_cast<uint8_t>(count_ - arrived);
   sent_ = static_cast<uint8_t>(sent_ - arrived);
   reached_ = static_cast<uint8_t>(reached_ - arrived);
-  return true;
+  return arrived;
 }
 
 void EventRing::rewind() {
@@ -64,6 +64,14 @@ EventRing::Pending EventRing::take() {
   ++sent_;
   if (sent_ > reached_) reached_ = sent_;
   return pending;
+}
+
+// In two pieces when the payload wraps.
+void EventRing::append_to(FrameWriter& frame, const Pending& event) const {
+  const uint16_t to_end = static_cast<uint16_t>(sizeof bytes_ - event.at);
+  const uint8_t first = event.length < to_end ? event.length : static_cast<uint8_t>(to_end);
+  frame.append(bytes_ + event.at, first);
+  frame.append(bytes_, static_cast<uint8_t>(event.length - first));
 }
 
 }  // namespace core

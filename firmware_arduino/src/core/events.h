@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "frame.h"
 #include "protocol.h"
 #include "tick.h"
 
@@ -28,8 +29,9 @@ class EventRing {
   void put32(uint32_t value);
   void put_tick(const Tick& tick);
 
-  // Acknowledgement: everything before `expected` has arrived. False when the number makes no sense.
-  bool acknowledge(uint8_t expected);
+  // Acknowledgement: everything before `expected` has arrived. Returns how many events that is news of; a number that
+  // makes no sense is none.
+  uint8_t acknowledge(uint8_t expected);
 
   uint8_t next_seq() const { return static_cast<uint8_t>(base_seq_ + count_); }
   uint8_t sent_seq() const { return static_cast<uint8_t>(base_seq_ + sent_); }  // of the next one to send
@@ -37,13 +39,13 @@ class EventRing {
   bool in_flight() const { return sent_ != 0; }
   void rewind();  // send again from the oldest
 
-  // The next event to send, to be read with at(): type, then payload. Call only when unsent().
+  // The next event to send; append_to() writes its payload. Call only when unsent().
   struct Pending {
     uint8_t seq, type, length, at;
     bool again;  // it was sent before
   };
   Pending take();
-  uint8_t at(uint8_t index) const { return bytes_[index]; }
+  void append_to(FrameWriter& frame, const Pending& event) const;
 
  private:
   uint8_t bytes_[256];

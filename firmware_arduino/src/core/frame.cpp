@@ -7,28 +7,35 @@ namespace core {
 FrameWriter::FrameWriter(uint8_t* out, uint8_t payload_length, uint8_t type, uint8_t session, uint8_t seq, uint8_t ack)
     : start_(out), at_(out + 2), code_(out + 1), crc_(kCrc16Init) {
   *out = 0;
-  put(static_cast<uint8_t>(payload_length + kMinBody));
-  put(type);
-  put(session);
-  put(seq);
-  put(ack);
+  const uint8_t header[kHeader] = {static_cast<uint8_t>(payload_length + kMinBody), type, session, seq, ack};
+  append(header, kHeader);
 }
 
-void FrameWriter::stuff(uint8_t byte) {
+// Every byte sent passes here: the state is kept in registers for the length of the loop.
+void FrameWriter::append(const uint8_t* from, uint8_t count) {
   uint8_t* at = at_;
-  if (byte == 0) {
-    *code_ = static_cast<uint8_t>(at - code_);
-    code_ = at;
-  } else {
-    *at = byte;
+  uint8_t* code = code_;
+  uint16_t crc = crc_;
+  for (; count; --count) {
+    const uint8_t byte = *from++;
+    crc = crc16(crc, byte);
+    if (byte) {
+      *at = byte;
+    } else {
+      *code = static_cast<uint8_t>(at - code);
+      code = at;
+    }
+    ++at;
   }
-  at_ = at + 1;
+  at_ = at;
+  code_ = code;
+  crc_ = crc;
 }
 
 uint8_t FrameWriter::finish() {
-  const uint16_t check = crc16_end(crc_);
-  stuff(static_cast<uint8_t>(check));
-  stuff(static_cast<uint8_t>(check >> 8));
+  const uint16_t value = crc16_end(crc_);
+  const uint8_t check[2] = {static_cast<uint8_t>(value), static_cast<uint8_t>(value >> 8)};
+  append(check, 2);
   *code_ = static_cast<uint8_t>(at_ - code_);
   *at_++ = 0;
   return static_cast<uint8_t>(at_ - start_);

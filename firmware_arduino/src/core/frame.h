@@ -17,17 +17,12 @@ constexpr uint8_t kMaxFrame = kMaxBody + 3;  // two delimiters and one COBS code
 
 class FrameWriter {
  public:
-  // `out` has room for kMaxFrame bytes. Exactly `payload_length` calls of put() must follow.
+  // `out` has room for kMaxFrame bytes. Exactly `payload_length` bytes must be appended.
   FrameWriter(uint8_t* out, uint8_t payload_length, uint8_t type, uint8_t session, uint8_t seq, uint8_t ack);
-  void put(uint8_t byte) {
-    crc_ = crc16(crc_, byte);
-    stuff(byte);
-  }
+  void append(const uint8_t* from, uint8_t count);
   uint8_t finish();  // writes the check; returns the length on the wire
 
  private:
-  void stuff(uint8_t byte);
-
   uint8_t* const start_;
   uint8_t* at_;
   uint8_t* code_;  // where the distance to the next zero will go

@@ -11,19 +11,24 @@ using protocol::Output;
 using protocol::Result;
 
 namespace {
-constexpr Slice kReverseRest = slices(100) + 1;  // between the two directions of the motor
+constexpr Slice kTurnRest = slices(100) + 1;  // between the two directions of the motor
 constexpr Slice kNever = 0xFFFFFFFFul;
+
+constexpr uint16_t one(Output output) { return static_cast<uint16_t>(1u << static_cast<uint8_t>(output)); }
+constexpr uint16_t kMotor = one(Output::roller) | one(Output::reverse);
+constexpr uint16_t kCoils = one(Output::slot1) | one(Output::slot2) | one(Output::slot3) | one(Output::slot4) |
+                            one(Output::slot5) | one(Output::slot6) | one(Output::launch) | one(Output::reset);
 
 // Suggested values, no facts of a toy: a coil is pulsed, a button held no longer than a finger does, a roller run ends
 // before a jammed motor is hot.
-constexpr Limit kSlot = {80, 200, 400, 4, 255, Group::coils};
+constexpr Limit kSlot = {80, 200, 400, 4, 255, kCoils};
 const Limit kLimits[protocol::kOutputCount] ROM = {
-    {5200, 100, 10000, 1, 20, Group::motor},  // roller
-    {600, 200, 1000, 3, 255, Group::motor},   // reverse
-    kSlot, kSlot, kSlot, kSlot, kSlot, kSlot,
-    {200, 100, 2000, 1, 255, Group::coils},  // launch
-    {400, 200, 2000, 2, 255, Group::coils},  // reset
-    {0, 0, 0, 0, 255, Group::alone},         // power
+    {5200, 100, 10000, 1, 20, kMotor},                 // roller
+    {600, 200, 1000, 3, 255, kMotor},                  // reverse
+    kSlot, kSlot, kSlot, kSlot, kSlot, kSlot,          // slots 1 to 6
+    {200, 100, 2000, 1, 255, kCoils},                  // launch
+    {400, 200, 2000, 2, 255, kCoils},                  // reset
+    {0, 0, 0, 0, 255, 0},                              // power
 };
 
 Limit limit_of(uint8_t output) { return rom(kLimits[output]); }
@@ -35,17 +40,11 @@ uint8_t least_duty(Output output) { return limit_of(static_cast<uint8_t>(output)
 bool Guard::allowed(Output output, uint8_t duty, Slice now) const {
   const uint8_t self = index(output);
   const Limit limit = limit_of(self);
-  if (duty < limit.duty_min || is_on(output)) return false;
-  const Slice rested = now - changed_[self];
-  if (rested < slices(limit.min_off_ms)) return false;
-  if (limit.group != Group::alone) {
-    for (uint8_t other = 0; other < protocol::kOutputCount; ++other) {
-      if (other == self || limit_of(other).group != limit.group) continue;
-      if (on_ & (1u << other)) return false;
-      if (limit.group == Group::motor && now - changed_[other] < kReverseRest) return false;
-    }
-  }
-  return allowance(self, used_by(self, now)) >= 2;
+  if (duty < limit.duty_min || is_on(output) || (on_ & limit.rivals)) return false;
+  if (now - changed_[self] < slices(limit.min_off_ms)) return false;
+  if (output == Output::reverse && since(Output::roller, now) < kTurnRest) return false;
+  if (output == Output::roller && since(Output::reverse, now) < kTurnRest) return false;
+  return allowance(limit, used_by(self, now)) >= 2;
 }
 
 // On-time not yet worked off: what was used, less the part of the rest that refills the window.
@@ -55,8 +54,7 @@ uint16_t Guard::used_by(uint8_t output, Slice now) const {
 }
 
 // How long an output may stay on from the moment it goes on.
-Slice Guard::allowance(uint8_t output, uint16_t used) {
-  const Limit limit = limit_of(output);
+Slice Guard::allowance(const Limit& limit, uint16_t used) {
   if (!limit.max_on_ms) return kNever;
   Slice allowed = slices(limit.max_on_ms);
   if (limit.store_ms) {
@@ -111,7 +109,7 @@ void Guard::watch(Slice now) {
   first_ = 0xFF;
   for (uint8_t n = 0; n < protocol::kOutputCount; ++n) {
     if (!(on_ & (1u << n))) continue;
-    const Slice allowed = allowance(n, used_[n]);
+    const Slice allowed = allowance(limit_of(n), used_[n]);
     if (allowed == kNever) continue;
     const Slice passed = now - changed_[n];
     const Slice left = allowed > passed ? allowed - passed : 0;

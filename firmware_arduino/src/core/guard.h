@@ -12,16 +12,13 @@
 
 namespace core {
 
-// Of a coil group and of a motor group at most one output is on.
-enum class Group : uint8_t { alone, coils, motor };
-
 struct Limit {
   uint16_t max_on_ms;   // 0 = may stay on
   uint16_t min_off_ms;
   uint16_t store_ms;    // duty window: on-time that may be used up at once, 0 = no window;
   uint8_t refill_shift; // it refills at 1/2^shift of the time passed while off
   uint8_t duty_min;     // allowed PWM duty, 255 = fully on
-  Group group;
+  uint16_t rivals;      // outputs that must be off: of a group at most one is on
 };
 
 // The least PWM duty that makes sense for an output.
@@ -59,7 +56,7 @@ class Guard {
   bool allowed(protocol::Output output, uint8_t duty, Slice now) const;
   uint16_t used_by(uint8_t output, Slice now) const;
   void account_off(uint8_t output, Slice now);
-  static Slice allowance(uint8_t output, uint16_t used);
+  static Slice allowance(const Limit& limit, uint16_t used);
   void watch(Slice now);  // sets the deadline for the tick
 
   Tick at_ = {0, 0};

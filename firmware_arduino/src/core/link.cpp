@@ -8,6 +8,8 @@ namespace {
 // Room that the answer to any command but ECHO may need: STATUS or COUNTERS, and REPLY.
 constexpr uint8_t kReply = protocol::reply_at::size + EventRing::kOverhead;
 constexpr uint8_t kAnswer = protocol::status_at::size + EventRing::kOverhead + kReply;
+// An echo is only a test: it must leave room for what is measured, two full EDGES and some.
+constexpr uint8_t kReserve = 120;
 static_assert(protocol::counters_at::size <= protocol::status_at::size, "kAnswer covers the longest answer");
 }  // namespace
 
@@ -26,7 +28,7 @@ Link::Arrival Link::arrived(const FrameReader& frame, Slice now) {
   if (type == protocol::Type::HELLO) return Arrival::hello;
   if (!conversing_) return Arrival::nothing;
 
-  if (events.acknowledge(frame.ack())) sent_at_ = now;
+  if (events.acknowledge(frame.ack())) sent_at_ = now;  // only progress gives the rest more time
   if (type == protocol::Type::NAK) events.rewind();
 
   bool reliable, open;
@@ -44,9 +46,13 @@ Link::Arrival Link::arrived(const FrameReader& frame, Slice now) {
     counters.add(Counters::gap);
     return Arrival::nothing;
   }
-  // With no room for the answer the command counts as not received; the host sends it again.
-  const uint8_t answer = open ? static_cast<uint8_t>(frame.payload_length() + EventRing::kOverhead + kReply) : kAnswer;
-  if (events.room() < answer) return Arrival::nothing;
+  // With no room for the answer the command counts as not received. The host sends it again when its time is up: a NAK
+  // would only fill the line with what finds no room either.
+  const uint8_t echo = static_cast<uint8_t>(frame.payload_length() + EventRing::kOverhead + kReply + kReserve);
+  if (events.room() < (open ? echo : kAnswer)) {
+    nak_said_ = true;
+    return Arrival::nothing;
+  }
   ++expected_;
   ack_due_ = true;
   return Arrival::command;
@@ -95,8 +101,7 @@ uint8_t Link::compose(uint8_t* out, Slice now) {
     sent_at_ = now;
     ack_due_ = false;
     FrameWriter frame(out, event.length, event.type, session_, event.seq, expected_);
-    uint8_t at = event.at;
-    for (uint8_t n = event.length; n; --n) frame.put(events.at(at++));
+    events.append_to(frame, event);
     return frame.finish();
   }
   if (ack_due_) {

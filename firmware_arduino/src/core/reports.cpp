@@ -18,6 +18,7 @@ void Reports::start() {
     board::slow.clear();
     levels = board::settled();
   }
+  told_ = levels;
   waiting_ = false;
   bin_count_ = 0;
   const Tick now = board::now();
@@ -33,12 +34,13 @@ void Reports::start_samples() {
   bin_count_ = 0;
 }
 
-bool Reports::sample(uint32_t bin) {
+// 12 bits of current, 10 of voltage, 2 of flags.
+bool Reports::sample(const board::Bin& bin) {
   if (batch_full()) return false;
   uint8_t* to = bins_[bin_count_++];
-  to[0] = static_cast<uint8_t>(bin);
-  to[1] = static_cast<uint8_t>(bin >> 8);
-  to[2] = static_cast<uint8_t>(bin >> 16);
+  to[0] = static_cast<uint8_t>(bin.current_sum);
+  to[1] = static_cast<uint8_t>((bin.current_sum >> 8) | ((bin.voltage & 0x0F) << 4));
+  to[2] = static_cast<uint8_t>((bin.voltage >> 4) | (bin.flags << 6));
   return true;
 }
 
@@ -83,25 +85,53 @@ bool Reports::pack_beam(EdgeQueue& queue, Channel channel, bool all, Trial& tria
   }
 }
 
+uint8_t Reports::changes(uint8_t mask, uint8_t pending) const {
+  uint8_t count = 0, level = told_ & mask;
+  for (uint8_t n = 0; n < pending; ++n) {
+    const uint8_t next = board::slow.levels_at(static_cast<uint8_t>(board::slow.tail() + n)) & mask;
+    if (next != level) ++count;
+    level = next;
+  }
+  return count;
+}
+
+// The three channels leave the queue together, so all their records must fit.
 bool Reports::pack_slow(bool all, Trial& trial) {
   SlowQueue& queue = board::slow;
-  for (;;) {
-    const uint8_t pending = queue.pending();
-    if (pending == 0 || (!all && pending < kEdges)) return true;
-    const uint8_t channel = queue.channel_at(queue.tail());
-    uint8_t count = 1;
-    while (count < pending && count < kEdges && queue.channel_at(static_cast<uint8_t>(queue.tail() + count)) == channel) {
-      ++count;
-    }
-    if (!events_.begin(Type::EDGES, static_cast<uint8_t>(protocol::edges_at::size + 4 * count))) return false;
-    const Tick now = board::now();
-    head(trial.number(), static_cast<Channel>(channel), now);
-    for (uint8_t n = 0; n < count; ++n) {
-      const Edge next = queue.at(static_cast<uint8_t>(queue.tail() + n));
-      edge(extend(now, next.overflow7, next.low), next.level);
-    }
-    queue.drop(count);
+  const uint8_t pending = queue.pending();
+  if (pending == 0 || (!all && pending < kEdges)) return true;
+
+  constexpr uint8_t kFirst = static_cast<uint8_t>(Channel::sound);
+  uint8_t counts[protocol::kChannelCount - kFirst];
+  uint16_t needed = 0;
+  for (uint8_t n = 0; n < sizeof counts; ++n) {
+    counts[n] = changes(static_cast<uint8_t>(1u << (kFirst + n)), pending);
+    const uint8_t records = static_cast<uint8_t>((counts[n] + kEdges - 1) / kEdges);
+    needed = static_cast<uint16_t>(needed + records * (protocol::edges_at::size + EventRing::kOverhead) + 4 * counts[n]);
   }
+  if (needed > events_.room()) return false;
+
+  const Tick now = board::now();
+  for (uint8_t n = 0; n < sizeof counts; ++n) {
+    const uint8_t mask = static_cast<uint8_t>(1u << (kFirst + n));
+    uint8_t left = counts[n], in_record = 0, level = told_ & mask;
+    for (uint8_t index = queue.tail(); left; ++index) {
+      const SlowQueue::Change change = queue.at(index);
+      if ((change.levels & mask) == level) continue;
+      level = change.levels & mask;
+      if (in_record == 0) {
+        in_record = left < kEdges ? left : kEdges;
+        events_.begin(Type::EDGES, static_cast<uint8_t>(protocol::edges_at::size + 4 * in_record));
+        head(trial.number(), static_cast<Channel>(kFirst + n), now);
+      }
+      edge(extend(now, change.overflow7, change.low), level != 0);
+      --in_record;
+      --left;
+    }
+  }
+  told_ = queue.levels_at(static_cast<uint8_t>(queue.tail() + pending - 1));
+  queue.drop(pending);
+  return true;
 }
 
 bool Reports::pack(bool all, Trial& trial) {
@@ -124,6 +154,7 @@ uint8_t Reports::drop() {
       static_cast<uint8_t>(board::beam_a.pending() + board::beam_b.pending() + board::slow.pending());
   board::beam_a.clear();
   board::beam_b.clear();
+  told_ = board::settled();
   board::slow.clear();
   waiting_ = false;
   return dropped;

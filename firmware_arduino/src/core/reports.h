@@ -25,9 +25,9 @@ class Reports {
 
   // A new trial begins with bin 0.
   void start_samples();
-  // Takes a bin; false when it had to be dropped because the ring has been full for too long. `batch_full` tells that
-  // it is time to pack.
-  bool sample(uint32_t bin);
+  // Takes a bin; false when it had to be dropped because the event ring has been full for too long.
+  bool sample(const board::Bin& bin);
+  // Time to pack.
   bool batch_full() const { return bin_count_ == kBins; }
 
   // Packs full batches of edges only, or everything with `all`; edges of beams are shown to the trial on the way.
@@ -47,12 +47,14 @@ class Reports {
   void edge(const Tick& at, uint8_t level);
   bool pack_beam(EdgeQueue& queue, protocol::Channel channel, bool all, Trial& trial);
   bool pack_slow(bool all, Trial& trial);
+  uint8_t changes(uint8_t mask, uint8_t pending) const;
 
   EventRing& events_;
   Slice since_ = 0;
   uint8_t bins_[kBins][3];
   uint16_t first_bin_ = 0;
   uint8_t bin_count_ = 0;
+  uint8_t told_ = 0;  // levels of the slow channels as the host knows them
   bool waiting_ = false;
 };
 

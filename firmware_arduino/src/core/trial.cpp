@@ -20,7 +20,8 @@ constexpr uint16_t kMaxRunMs = 5000;  // leaves the guard's own limit for what g
 
 bool level_of(uint8_t levels, Channel channel) { return (levels >> static_cast<uint8_t>(channel)) & 1; }
 
-uint32_t ms_of(uint16_t bins) { return bins * uint32_t{protocol::kBinMs}; }
+// A trial ends long before 6,553 bins.
+uint16_t ms_of(uint16_t bins) { return static_cast<uint16_t>(bins * protocol::kBinMs); }
 
 }  // namespace
 
@@ -106,7 +107,6 @@ void Trial::actuate() {
   quiet_bins_ = 0;
   mark_a_ = board::beam_a.mark();
   mark_b_ = board::beam_b.mark();
-  sounding_ = level_of(board::settled(), Channel::sound);
   moment_ = later(actuated_at_, ticks_of_ms(direct_ ? run_ms_ : setting(Setting::press_hold_ms)));
   timed_ = runs;
   state_ = State::observing;
@@ -120,9 +120,7 @@ bool Trial::bin(const board::Bin& bin) {
   if (state_ != State::observing) return true;
   const bool jammed_before = verdict_.jammed();
   const bool driven = verdict_.bin(bin.current_sum, bin.flags);
-  const uint32_t packed = bin.current_sum | (static_cast<uint32_t>(bin.voltage) << 12) |
-                          (static_cast<uint32_t>(bin.flags) << 22);
-  if (!reports_.sample(packed)) return false;
+  if (!reports_.sample(bin)) return false;
   ++bins_;
   if (verdict_.jammed() && !jammed_before) {
     guard_.off_all_but_power();
@@ -152,12 +150,14 @@ void Trial::look() {
   if (looked_ == head) return;
   const Tick now = board::now();
   for (; looked_ != head; ++looked_) {
-    if (static_cast<Channel>(board::slow.channel_at(looked_)) != Channel::sound) continue;
-    const Edge edge = board::slow.at(looked_);
-    sounding_ = edge.level;
+    const SlowQueue::Change change = board::slow.at(looked_);
+    const bool on = level_of(change.levels, Channel::sound);
+    if (on == sounding_) continue;
+    sounding_ = on;
     quiet_bins_ = 0;
-    const Tick at = extend(now, edge.overflow7, edge.low);
-    if (!edge.level || !actuated_ || accepted_ || state_ != State::observing || before(at, actuated_at_)) continue;
+    if (!on || accepted_ || state_ != State::observing) continue;
+    const Tick at = extend(now, change.overflow7, change.low);
+    if (before(at, actuated_at_)) continue;
     accepted_ = elapsed(actuated_at_, at) <= ticks_of_ms(setting(Setting::accept_ms));
   }
 }

@@ -35,7 +35,7 @@ class Trial {
   void moment_came();
   // A bin closed; false when it had to be dropped for want of room.
   bool bin(const board::Bin& bin);
-  // Looks at slow edges not seen before: the toy's sound.
+  // Looks at changes of the slow inputs not seen before: the toy's sound.
   void look();
   // An edge of a beam, on its way to the host.
   void beam(protocol::Channel channel, uint8_t level, const Tick& at);
@@ -65,7 +65,7 @@ class Trial {
   uint16_t quiet_bins_ = 0;
   uint8_t duty_ = 0;
   uint8_t mark_a_ = 0, mark_b_ = 0;  // of the beams' queues at the last bin
-  uint8_t looked_ = 0;               // slow edges up to here were looked at
+  uint8_t looked_ = 0;               // slow changes up to here were looked at
   State state_ = State::idle;
   protocol::Reason external_ = protocol::Reason::none;
   bool direct_ = false;

@@ -45,9 +45,9 @@ bool VerdictMachine::bin(uint16_t current_sum, uint8_t flags) {
   stalled_run_ = current_uA >= stall_ ? static_cast<uint16_t>(stalled_run_ + 1) : 0;
   blocked_run_ = driven && (flags & protocol::bin_flag::beam_a) ? static_cast<uint16_t>(blocked_run_ + 1) : 0;
   if (!jammed()) {
-    if (stalled_run_ * uint32_t{protocol::kBinMs} > stall_ms_) {
+    if (stalled_run_ * protocol::kBinMs > stall_ms_) {
       jam_ = Reason::stall;
-    } else if (blocked_run_ * uint32_t{protocol::kBinMs} > jam_ms_) {
+    } else if (blocked_run_ * protocol::kBinMs > jam_ms_) {
       jam_ = Reason::beam_jam;
     }
   }

@@ -48,6 +48,7 @@ extern volatile uint8_t lost_edges;
 inline __attribute__((always_inline)) void count_lost(volatile uint8_t& counter) {
   const uint8_t lost = static_cast<uint8_t>(counter + 1);
   if (lost) counter = lost;
+  GPIOR0 |= board::due::lost;
 }
 
 }  // namespace uno

@@ -45,7 +45,6 @@ void stop_tick_if_idle() {
 volatile uint8_t lost_bins;
 
 void start_tick_timer() {
-  TIMSK0 = 0;  // TOIE0 is the Arduino core's, for millis(), which nobody asks
   TCCR0A = _BV(WGM01);
   TCCR0B = _BV(CS02);
   OCR0A = kTickCounts - 1;

@@ -28,6 +28,7 @@ Kept kept __attribute__((section(".noinit")));
 constexpr uint16_t kMark = 0x4857;
 
 void configure_watchdog() {
+  const board::Lock lock;  // the two writes must follow each other within four cycles
   wdt_reset();
   WDTCSR = _BV(WDCE) | _BV(WDE);
   WDTCSR = _BV(WDIF) | _BV(WDIE) | _BV(WDE) | WDTO_60MS;
@@ -56,7 +57,8 @@ ISR(WDT_vect) {
 namespace uno {
 
 void start() {
-  cli();
+  // The Arduino core's one interrupt goes first; from there on only what is started below can interrupt.
+  TIMSK0 = 0;
   outputs_off();
   PORTB |= kBeamA;
   PORTC |= kInterlock | kLid;
@@ -64,12 +66,6 @@ void start() {
   GPIOR0 = 0;
   GPIOR1 = 0;
   GPIOR2 = 0;
-
-  TIMSK2 = 0;
-  TCCR2A = kPwmMode;
-  TCCR2B = _BV(CS21);
-  start_tick_timer();
-  start_usart();
 
   // The mark of a hang counts once. Without it the status register may still tell of a watchdog reset.
   const bool hung = kept.mark == kMark && kept.check == static_cast<uint8_t>(~kept.latched);
@@ -80,20 +76,31 @@ void start() {
   }
   if (reset_flags & _BV(WDRF)) board::latched |= 1u << static_cast<uint8_t>(protocol::Cause::watchdog);
 
-  SMCR = _BV(SE);  // idle mode
   configure_watchdog();
+  SMCR = _BV(SE);  // idle mode
+  TIMSK2 = 0;
+  TCCR2A = kPwmMode;
+  TCCR2B = _BV(CS21);
+  start_tick_timer();
+  start_usart();
   start_clock();
-  sei();
 }
 
-void idle() {
-  wdt_reset();
-  cli();
-  if (GPIOR0 == 0) {
-    sei();  // takes effect after the next instruction: an interrupt that is due wakes the sleep
+uint8_t wait() {
+  uint8_t due;
+  for (;;) {
+    wdt_reset();
+    cli();
+    due = GPIOR0;
+    if (due) break;
+    sei();  // takes effect after the next instruction: an interrupt that is pending ends the sleep at once
     __asm__ __volatile__("sleep");
   }
+  GPIOR0 = 0;
   sei();
+  // A hang that passed has used up the first stage of the watchdog.
+  if ((due & board::due::tripped) && !(WDTCSR & _BV(WDIE))) configure_watchdog();
+  return due;
 }
 
 }  // namespace uno
@@ -106,16 +113,6 @@ Lock::Lock() : saved_(SREG) { cli(); }
 Lock::~Lock() {
   __asm__ __volatile__("" ::: "memory");
   SREG = saved_;
-}
-
-uint8_t take_due() {
-  cli();
-  const uint8_t what = GPIOR0;
-  GPIOR0 = 0;
-  sei();
-  // A hang that passed has used up the first stage of the watchdog.
-  if ((what & due::tripped) && !(WDTCSR & _BV(WDIE))) configure_watchdog();
-  return what;
 }
 
 void raise(uint8_t what) {

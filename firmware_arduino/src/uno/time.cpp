@@ -28,10 +28,41 @@ namespace {
 constexpr uint8_t kAwaitBlock = _BV(CS10);
 constexpr uint8_t kAwaitClear = _BV(CS10) | _BV(ICES1);
 
+constexpr uint8_t kPinChanges = _BV(PCIE0) | _BV(PCIE1);
+
 // Levels as the queues tell them, kept by the interrupts.
 volatile uint8_t beam_b_blocked;
-volatile uint8_t sounding;
-volatile uint8_t port_c;  // lid and interlock
+volatile uint8_t slow_levels;  // bit n = channel n
+
+constexpr uint8_t channel_bit(protocol::Channel channel) { return static_cast<uint8_t>(1u << static_cast<uint8_t>(channel)); }
+constexpr uint8_t kInterlockClosed = channel_bit(protocol::Channel::interlock);
+
+inline __attribute__((always_inline)) uint8_t read_slow() {
+  const uint8_t c = PINC;
+  uint8_t levels = 0;
+  if (PINB & kSound) levels |= channel_bit(protocol::Channel::sound);
+  if (!(c & kLid)) levels |= channel_bit(protocol::Channel::lid);
+  if (!(c & kInterlock)) levels |= kInterlockClosed;
+  return levels;
+}
+
+// Beam A is `blocked` now, or not any more. The edge select must follow the level just captured, and the flag be
+// cleared after that.
+template <bool blocked>
+inline __attribute__((always_inline)) void captured(uint16_t at, uint8_t overflows, uint8_t flags) {
+  TCCR1B = blocked ? kAwaitClear : kAwaitBlock;
+  TIFR1 = flags;
+  GPIOR0 |= board::due::edges;
+  if (!board::beam_a.push(at, overflows, blocked)) count_lost(lost_edges);
+
+  // Has the beam moved again before the select was switched? Then nothing will capture that edge: note it now.
+  const bool same = ((PINB & kBeamA) == 0) == blocked;
+  if (same || (TIFR1 & _BV(ICF1))) return;
+  TCCR1B = blocked ? kAwaitBlock : kAwaitClear;
+  TIFR1 = _BV(ICF1);
+  const uint16_t late = TCNT1;
+  if (!board::beam_a.push(late, overflows_at(late), !blocked)) count_lost(lost_edges);
+}
 
 }  // namespace
 
@@ -47,12 +78,11 @@ void start_clock() {
   EIFR = _BV(INTF0);
   EIMSK = _BV(INT0);
 
-  sounding = (PINB & kSound) != 0;
-  port_c = PINC & (kLid | kInterlock);
+  slow_levels = read_slow();
   PCMSK0 = kSound;
   PCMSK1 = kLid | kInterlock;
   PCIFR = _BV(PCIF0) | _BV(PCIF1);
-  PCICR = _BV(PCIE0) | _BV(PCIE1);
+  PCICR = kPinChanges;
 }
 
 }  // namespace uno
@@ -66,9 +96,8 @@ ISR(TIMER1_COMPA_vect) {
   GPIOR0 |= board::due::moment;
 }
 
-// The edge select must follow the level just captured, and the flag be cleared after that. A pending overflow is
-// consumed in the same write: clearing ICF1 alone would lose it on some simulators, and counting it here lets the
-// edge be put on the right side of it.
+// A pending overflow is consumed in the write that clears ICF1: clearing ICF1 alone would lose it on some simulators,
+// and counting it here puts the edge on the right side of it.
 ISR(TIMER1_CAPT_vect) {
   const uint16_t at = ICR1;
   uint8_t overflows = GPIOR1;
@@ -78,19 +107,10 @@ ISR(TIMER1_CAPT_vect) {
     count_overflow();
     if (!(at & 0x8000)) ++overflows;
   }
-  const bool blocked = !(TCCR1B & _BV(ICES1));
-  TCCR1B = blocked ? kAwaitClear : kAwaitBlock;
-  TIFR1 = flags;
-  GPIOR0 |= board::due::edges;
-  if (!board::beam_a.push(at, overflows, blocked)) count_lost(lost_edges);
-
-  // Has the beam moved again before the select was switched? Then nothing will capture that edge: note it now.
-  const bool blocked_now = !(PINB & kBeamA);
-  if (blocked_now != blocked && !(TIFR1 & _BV(ICF1))) {
-    TCCR1B = blocked ? kAwaitBlock : kAwaitClear;
-    TIFR1 = _BV(ICF1);
-    const uint16_t late = TCNT1;
-    if (!board::beam_a.push(late, overflows_at(late), !blocked)) count_lost(lost_edges);
+  if (TCCR1B & _BV(ICES1)) {
+    captured<false>(at, overflows, flags);
+  } else {
+    captured<true>(at, overflows, flags);
   }
 }
 
@@ -105,33 +125,23 @@ ISR(INT0_vect) {
   if (!board::beam_b.push(at, overflows, blocked)) count_lost(lost_edges);
 }
 
-ISR(PCINT0_vect) {
+ISR(PCINT1_vect) {
   const uint16_t at = TCNT1;
   const uint8_t overflows = overflows_at(at);
-  const uint8_t on = (PINB & kSound) != 0;
-  if (on == sounding) return;
-  sounding = on;
+  const uint8_t levels = read_slow();
+  const uint8_t before = slow_levels;
+  if (levels == before) return;
+  if ((before & kInterlockClosed) && !(levels & kInterlockClosed)) trip(protocol::Cause::interlock_open);
+  slow_levels = levels;
+  PCICR = 0;  // the queue has one producer at a time; beams and link need not wait for it
+  sei();
   GPIOR0 |= board::due::edges;
-  if (!board::slow.push(static_cast<uint8_t>(protocol::Channel::sound), at, overflows, on)) count_lost(lost_edges);
+  if (!board::slow.push(at, overflows, levels)) count_lost(lost_edges);
+  cli();
+  PCICR = kPinChanges;
 }
 
-ISR(PCINT1_vect) {
-  const uint8_t pins = PINC & (kLid | kInterlock);
-  const uint8_t changed = static_cast<uint8_t>(pins ^ port_c);
-  if (changed & pins & kInterlock) trip(protocol::Cause::interlock_open);
-  const uint16_t at = TCNT1;
-  const uint8_t overflows = overflows_at(at);
-  port_c = pins;
-  GPIOR0 |= board::due::edges;
-  if ((changed & kInterlock) && !board::slow.push(static_cast<uint8_t>(protocol::Channel::interlock), at, overflows,
-                                                  !(pins & kInterlock))) {
-    count_lost(lost_edges);
-  }
-  if ((changed & kLid) &&
-      !board::slow.push(static_cast<uint8_t>(protocol::Channel::lid), at, overflows, !(pins & kLid))) {
-    count_lost(lost_edges);
-  }
-}
+ISR(PCINT0_vect, ISR_ALIASOF(PCINT1_vect));
 
 namespace board {
 
@@ -163,23 +173,16 @@ void wake_exactly(const core::Tick& at) {
 }
 
 uint8_t inputs() {
-  const uint8_t b = PINB, c = PINC, d = PIND;
-  uint8_t levels = 0;
-  if (!(b & kBeamA)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::beam_a);
-  if (!(d & kBeamB)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::beam_b);
-  if (b & kSound) levels |= 1 << static_cast<uint8_t>(protocol::Channel::sound);
-  if (!(c & kLid)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::lid);
-  if (!(c & kInterlock)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::interlock);
+  uint8_t levels = read_slow();
+  if (!(PINB & kBeamA)) levels |= channel_bit(protocol::Channel::beam_a);
+  if (!(PIND & kBeamB)) levels |= channel_bit(protocol::Channel::beam_b);
   return levels;
 }
 
 uint8_t settled() {
-  uint8_t levels = 0;
-  if (TCCR1B & _BV(ICES1)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::beam_a);
-  if (beam_b_blocked) levels |= 1 << static_cast<uint8_t>(protocol::Channel::beam_b);
-  if (sounding) levels |= 1 << static_cast<uint8_t>(protocol::Channel::sound);
-  if (!(port_c & kLid)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::lid);
-  if (!(port_c & kInterlock)) levels |= 1 << static_cast<uint8_t>(protocol::Channel::interlock);
+  uint8_t levels = slow_levels;
+  if (TCCR1B & _BV(ICES1)) levels |= channel_bit(protocol::Channel::beam_a);
+  if (beam_b_blocked) levels |= channel_bit(protocol::Channel::beam_b);
   return levels;
 }
 

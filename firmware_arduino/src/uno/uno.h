@@ -9,8 +9,9 @@ namespace uno {
 // Sets everything that the firmware relies on; bootloaders and the Arduino core leave timers and USART configured.
 void start();
 
-// Feeds the watchdog, then sleeps until an interrupt, unless something is due already.
-void idle();
+// Sleeps until something is due, and takes all of it. Most interrupts make nothing due and lead straight back to sleep;
+// the watchdog is fed on each.
+uint8_t wait();
 
 void start_clock();       // time.cpp
 void start_tick_timer();  // sampling.cpp

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from scipy.stats import binom
 
 from controller.calibrate.fit import Fit, calibrate
 from tests.controller.calibrate.simulate import DEALT, campaign
@@ -66,6 +67,7 @@ def test_reloads_of_an_empty_hopper_cannot_tell_that_and_the_margin_says_so() ->
 
 def test_every_count_that_is_frequent_enough_is_covered() -> None:
     for k, p in enumerate(DEALT, start=1):
-        found = [fit.count for fit, _ in fits("hazard") if fit.count and fit.count.n * p >= 5]
-        if len(found) == CAMPAIGNS:
-            assert sum(count.ci_low[k - 1] <= p <= count.ci_high[k - 1] for count in found) >= AT_LEAST, k
+        judged = [fit.count for fit, _ in fits("hazard") if fit.count and fit.count.n * p >= 5]
+        covered = sum(count.ci_low[k - 1] <= p <= count.ci_high[k - 1] for count in judged)
+        # A count that is frequent enough in some campaigns only: the bound that 95 % passes in 999 of 1,000 tries.
+        assert covered >= (AT_LEAST if len(judged) == CAMPAIGNS else binom.ppf(0.001, len(judged), 0.95)), k

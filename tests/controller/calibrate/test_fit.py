@@ -81,13 +81,13 @@ def test_a_launcher_that_always_or_never_fires_has_no_dependence_to_find(run_of:
 def test_the_count_is_the_dirichlet_posterior_with_half_a_card_of_prior() -> None:
     count = fit_count(np.array([1, 1, 3, 3, 3]), largest=3)
     assert count is not None
-    assert count.support == tuple(range(1, 13))
-    assert count.alpha == (2.5, 0.5, 3.5, *[0.5] * 9)
-    assert count.p == pytest.approx([a / 11 for a in count.alpha])
-    # The marginal of a count is Beta(3.5, 7.5): 2.5 % of its density, integrated numerically, lie beyond each end.
-    whole = quad(lambda p: p**2.5 * (1 - p) ** 6.5, 0, 1)[0]
+    assert count.support == (1, 2, 3)
+    assert count.alpha == (2.5, 0.5, 3.5)
+    assert count.p == pytest.approx([a / 6.5 for a in count.alpha])
+    # The marginal of a count is Beta(3.5, 3): 2.5 % of its density, integrated numerically, lie beyond each end.
+    whole = quad(lambda p: p**2.5 * (1 - p) ** 2, 0, 1)[0]
     for start, stop in ((0, count.ci_low[2]), (count.ci_high[2], 1)):
-        assert quad(lambda p: p**2.5 * (1 - p) ** 6.5, start, stop)[0] / whole == pytest.approx(0.025, abs=1e-6)
+        assert quad(lambda p: p**2.5 * (1 - p) ** 2, start, stop)[0] / whole == pytest.approx(0.025, abs=1e-6)
     assert sum(count.weights) == WEIGHT_TOTAL
 
 

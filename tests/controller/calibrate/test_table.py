@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from controller.calibrate.fire import presses_since
-from controller.calibrate.table import RULES, tabulate
+from controller.calibrate.presses import RULES
+from controller.calibrate.table import tabulate
 from controller.store.records import Fill
 from tests.controller.conftest import RunMaker, TrialMaker
 
@@ -28,7 +29,7 @@ def a_fill(number: int, *, remaining: int | None, difference: int | None) -> Fil
         ({"verdict": "rejected"}, "rejected"),
         ({"verdict": "aborted"}, "aborted"),
         ({"verdict": "fault"}, "fault"),
-        ({"verdict": "jam", "accepted": False}, "rejected"),
+        ({"verdict": "jam", "accepted": False}, "fault"),
         ({"verdict": "slip"}, "slip"),
         ({"verdict": "jam"}, "jam"),
         ({"verdict": "empty", "hopper": 0}, "empty"),
@@ -48,9 +49,7 @@ def test_nothing_is_tabulated_of_no_press(run_of: RunMaker) -> None:
     assert presses.largest == 0
 
 
-def test_a_hopper_lower_than_the_largest_count_keeps_a_press_out_whatever_it_dealt(
-    trial: TrialMaker, run_of: RunMaker
-) -> None:
+def test_a_hopper_lower_than_the_largest_count_keeps_a_press_out_whatever_it_dealt(trial: TrialMaker, run_of: RunMaker) -> None:
     trials = [
         trial(number=1, cleared=5, hopper=83),
         trial(number=2, cleared=1, hopper=5),
@@ -64,9 +63,7 @@ def test_a_hopper_lower_than_the_largest_count_keeps_a_press_out_whatever_it_dea
     assert presses.dealt[presses.counted].tolist() == [5, 1]
 
 
-def test_a_fill_found_empty_against_the_ledger_loses_its_last_cards_and_what_follows(
-    trial: TrialMaker, run_of: RunMaker
-) -> None:
+def test_a_fill_found_empty_against_the_ledger_loses_its_last_cards_and_what_follows(trial: TrialMaker, run_of: RunMaker) -> None:
     trials = [
         trial(number=1, fill=1),
         trial(number=2, fill=1),
@@ -115,9 +112,7 @@ def test_a_fault_before_actuation_hides_nothing(trial: TrialMaker, run_of: RunMa
     assert presses_since(tabulate([run_of(trials)]), "never").tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("restart", "expected"), [("never", [0, 5, 5]), ("power_on", [7, 5, 3]), ("lid_close", [2, 2, 1])]
-)
+@pytest.mark.parametrize(("restart", "expected"), [("never", [0, 5, 5]), ("power_on", [7, 5, 3]), ("lid_close", [2, 2, 1])])
 def test_the_restart_rule_says_what_else_the_count_begins_at(
     trial: TrialMaker, run_of: RunMaker, restart: str, expected: list[int]
 ) -> None:

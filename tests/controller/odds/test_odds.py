@@ -75,9 +75,7 @@ def test_the_odds_of_a_campaign_keep_the_schema_and_hold_what_was_fitted(odds: d
 def test_equal_measurements_give_an_equal_file_but_for_the_date() -> None:
     first = campaign("iid", 3).data
     again = campaign("iid", 3).data
-    later = replace(
-        again, run=replace(again.run, id=99, started_at=NOW, ended_at=NOW, raw_sha256=raw_sha256(again.trials))
-    )
+    later = replace(again, run=replace(again.run, id=99, started_at=NOW, ended_at=NOW, raw_sha256=raw_sha256(again.trials)))
     one, two = odds_of(first), odds_of(later, created_at=NOW + timedelta(days=1))
     assert one.pop("created_at") != two.pop("created_at")
     assert one == two
@@ -85,9 +83,7 @@ def test_equal_measurements_give_an_equal_file_but_for_the_date() -> None:
     assert other["provenance"]["runs"][0]["raw_sha256"] != one["provenance"]["runs"][0]["raw_sha256"]
 
 
-@pytest.mark.parametrize(
-    "verdicts", [[], ["ok"], ["no_run"], ["rejected"], ["jam"], ["ok", "no_run"], ["fault", "slip"]]
-)
+@pytest.mark.parametrize("verdicts", [[], ["ok"], ["no_run"], ["rejected"], ["jam"], ["ok", "no_run"], ["fault", "slip"]])
 @pytest.mark.parametrize("drive", ["button", "direct"])
 def test_the_fewest_presses_give_odds_or_a_reason(run_of: RunMaker, verdicts: list[str], drive: str) -> None:
     trials = [make_trial(number=i, verdict=verdict, drive=drive) for i, verdict in enumerate(verdicts, start=1)]

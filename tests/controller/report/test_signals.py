@@ -48,11 +48,12 @@ def test_a_clock_that_restarted_is_not_used_as_an_axis() -> None:
     assert axis.at.tolist() == [1.0, 2.0] and axis.seconds is None and "press number" in axis.label
 
 
-def test_the_typical_press_is_ok_unspoiled_and_of_median_size() -> None:
+def test_the_typical_press_is_ok_unspoiled_with_nothing_stuck_and_of_median_size() -> None:
     cards = (1, 1, 2, 3, 3, 9, 9)
     trials = [make_trial(n, cards=k) for n, k in enumerate(cards, start=1)]
     spoiled = make_trial(99, cards=3, spoiled="link")
-    found = signals.typical_press([spoiled, *trials])
+    stuck = make_trial(0, cards=3, sticking=1)
+    found = signals.typical_press([spoiled, stuck, *trials])
     assert found is not None and found.number == 4 and found.dealt == int(np.median(cards))
 
 

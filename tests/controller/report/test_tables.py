@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from controller.report import tables
+from controller.report import tables, words
 from controller.store.records import Fill, RunData
 from tests.controller.report.factory import make_data, make_odds, make_run, make_trial
 
@@ -19,10 +19,19 @@ def column(table: tables.Table | None, number: int) -> list[str]:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0 %"), (1.0, "100 %"), (0.3541, "35.4 %"), (0.0712, "7.12 %"), (0.00071, "0.071 %"), (None, "–")],
+    [
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (0.3541, "35.4 %"),
+        (0.0712, "7.12 %"),
+        (0.00071, "0.071 %"),
+        (2e-7, "< 0.001 %"),
+        (0.99999, "> 99.9 %"),
+        (None, "–"),
+    ],
 )
-def test_probabilities_keep_two_significant_digits(value: float | None, text: str) -> None:
-    assert tables.percent(value) == text
+def test_only_a_sure_thing_is_called_0_or_100_percent(value: float | None, text: str) -> None:
+    assert words.percent(value) == text
 
 
 def test_verdicts_add_up_to_all_presses() -> None:

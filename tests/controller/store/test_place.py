@@ -142,9 +142,7 @@ def test_the_deepest_and_latest_mount_decides_whether_a_path_is_remote(path: str
     assert network_file_system(Path(path), MOUNTS) == expected
 
 
-def test_a_store_on_a_network_file_system_is_refused_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_on_a_network_file_system_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("controller.store.store.local_mounts", lambda: [(str(tmp_path), "nfs4")])
     line = refusal(tmp_path / "runs.sqlite")
     assert "network file system (nfs4)" in line and "locks are not safe" in line

@@ -174,9 +174,7 @@ for number in range(1, 100_000):
 def test_a_killed_process_loses_no_trial_and_its_run_shows_as_crashed(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     root = Path(__file__).parents[3]
-    with subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True, cwd=root
-    ) as process:
+    with subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True, cwd=root) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line == "50\n":
@@ -229,9 +227,7 @@ def test_two_writers_take_turns(tmp_path: Path, trial: TrialMaker) -> None:
         assert [len(store.load(run.id).trials) for run in store.runs()] == [40, 40]
 
 
-def test_an_old_sqlite_gets_a_rollback_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trial: TrialMaker
-) -> None:
+def test_an_old_sqlite_gets_a_rollback_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trial: TrialMaker) -> None:
     monkeypatch.setattr(store_module, "_sqlite_module", lambda: sqlite3)
     monkeypatch.setattr(store_module, "_WAL_SAFE", (999,))
     path = tmp_path / "runs.sqlite"

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of pages that are made from the code at every build, so that they cannot be out of date."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rig.twin.parameters import TABLE
+
+COMMANDS = ("demo", "press", "runs", "calibrate", "report", "twin")
+
+
+def write_all(folder: Path) -> None:
+    """Write every part into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {"twin-parameters.md": parameters(), "odds-fields.md": odds_fields()}
+    parts |= {f"help-{name}.txt": command_help(name) for name in COMMANDS}
+    for name, text in parts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    head = list(titles)
+    lines = [head, ["---"] * len(head), *([str(cell).replace("|", "\\|") for cell in row] for row in rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def command_help(name: str) -> str:
+    """What `launchrig NAME --help` prints."""
+    from controller.cli import run
+
+    text = io.StringIO()
+    os.environ.update(COLUMNS="100", NO_COLOR="1", TERM="dumb")
+    with contextlib.redirect_stdout(text):
+        run([name, "--help"])
+    return text.getvalue()
+
+
+def parameters() -> str:
+    """The parameters of the roller's twin."""
+    rows = []
+    for row in TABLE:
+        span = " or ".join(f"`{choice}`" for choice in row.choices) or f"{row.minimum:g} to {row.maximum:g}"
+        unit = f" {row.unit}" if row.unit not in ("", "1") else ""
+        rows.append((f"`{row.name}`", _default(row.default), f"{span}{unit}", row.tag, f"{row.doc} *({row.source})*"))
+    return table(("parameter", "default", "limits", "tag", "meaning *(source)*"), rows)
+
+
+def _default(value: object) -> str:
+    if not isinstance(value, tuple):
+        return f"{value}"
+    return ", ".join(f"{each[0]}:{each[1]:g}" if isinstance(each, tuple) else f"{each:g}" for each in value)
+
+
+def odds_fields() -> str:
+    """Every field of the odds file, from its schema."""
+    schema = json.loads(resources.files("controller.odds").joinpath("schema/odds.schema.json").read_text("utf-8"))
+    return table(("field", "type", "meaning"), _fields(schema, schema, ""))
+
+
+def _fields(schema: dict[str, Any], root: dict[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    for name, part in schema.get("properties", {}).items():
+        here = f"{path}.{name}" if path else name
+        alternatives = [_resolved(each, root) for each in part.get("oneOf", [part])]
+        known = [each for each in alternatives if each.get("type") != "null" and "reason" not in each.get("properties", {})]
+        words = part.get("description") or next((each["description"] for each in known if "description" in each), "")
+        if any("reason" in each.get("properties", {}) for each in alternatives):
+            words += " Or `value` null with a `reason`."
+        null = any(each.get("type") == "null" for each in alternatives)
+        yield f"`{here}`", _type(known[0], null) if known else "null", words
+        for each in known:
+            yield from _fields(each, root, here)
+            if "items" in each:
+                yield from _fields(_resolved(each["items"], root), root, f"{here}[]")
+
+
+def _resolved(part: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in part:
+        return part
+    return {**root["$defs"][part["$ref"].rpartition("/")[2]], **{key: part[key] for key in part if key != "$ref"}}
+
+
+def _type(part: dict[str, Any], null: bool) -> str:
+    if "const" in part:
+        return f"`{part['const']}`"
+    if "enum" in part:
+        return " or ".join(f"`{value}`" for value in part["enum"])
+    kinds = part.get("type", "")
+    words = kinds if isinstance(kinds, str) else " or ".join(kinds)
+    return f"{words} or null" if null else words
