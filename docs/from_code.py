@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -50,7 +51,8 @@ def parameters() -> str:
     for row in TABLE:
         span = " or ".join(f"`{choice}`" for choice in row.choices) or f"{row.minimum:g} to {row.maximum:g}"
         unit = f" {row.unit}" if row.unit not in ("", "1") else ""
-        rows.append((f"`{row.name}`", _default(row.default), f"{span}{unit}", row.tag, f"{row.doc} *({row.source})*"))
+        source = re.sub(r"docs/(facts\.md#([a-z-]+))", lambda found: f"[{found[2].replace('-', ' ')}]({found[1]})", row.source)
+        rows.append((f"`{row.name}`", _default(row.default), f"{span}{unit}", row.tag, f"{row.doc} *({source})*"))
     return table(("parameter", "default", "limits", "tag", "meaning *(source)*"), rows)
 
 

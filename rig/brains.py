@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a launcher decides whether a press fires, and for how long the roller then runs.
 
-Nobody knows the real toy's rule, so there are three (`FACTS.md`, section 2.2). The twin's toy uses them, and so does
+Nobody knows the real toy's rule, so there are three (`docs/facts.md#published-claims`). The twin's toy uses them, and so does
 the host in `direct` drive, with a seed of its own. A brain owns no randomness: whoever asks brings the uniforms.
 """
 

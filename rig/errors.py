@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can go wrong with a rig. Each error is one clear line that says what is wrong and what mends it.
 
-`exit_code` is what the shell sees (`DESIGN.md`, section 7): 2 usage or bad input, 5 rig fault.
+`exit_code` is what the shell sees (`docs/getting-started.md`, at its end): 2 usage or bad input, 5 rig fault.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def fit_count(dealt: npt.NDArray[np.int64], largest: int) -> Count | None:
     largest: the largest count ever seen, counted here or not; that is K. Every count up to K gets the prior, seen or
     not: one never seen in n fires keeps the probability 0.5 / (n + K/2), which the user can see in alpha. The price is
     a pull of the frequent counts towards 1/K, by (K/2) / (n + K/2) of the way: a prior on counts that nobody saw here,
-    though others have (`FACTS.md` 2.2 has 12), would pull harder and cost coverage.
+    though others have (12 in `docs/facts.md#published-claims`), would pull harder and cost coverage.
     """
     n = int(dealt.size)
     if not n:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hopper, the cards and the roller that draws them out, as a chain of closed-form segments.
 
-The roller is an eccentric wheel, as in the patent (`FACTS.md`, 2.1): it grips the bottom card, moves it for a part of its
-length and lets go; the card flies on, past two beams, at the speed it then has. The next card is not gripped before that
-one is out of the way. Nothing here is drawn at random: each card carries what will happen to it from the moment it is
+The roller is an eccentric wheel, as in the patent (`docs/facts.md#mechanism`): it grips the bottom card, moves it for a part
+of its length and lets go; the card flies on, past two beams, at the speed it then has. The next card is not gripped before
+that one is out of the way. Nothing here is drawn at random: each card carries what will happen to it from the moment it is
 loaded, so a plan can be cut anywhere and made again.
 """
 

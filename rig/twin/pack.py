@@ -10,10 +10,11 @@ from bisect import bisect_right
 
 from rig.twin.parameters import RollerParameters
 
-CELLS = 3  # FACTS 1.1 L7 [PUB]
+CELLS = 3  # docs/facts.md#the-launcher, L7 [PUB]
 
 # Open-circuit voltage of a cell as a fraction of the fresh one's, by the share of its charge that is drawn. The end points
-# are the published 1.58 V and about 0.9 V; the shape between them is a guess [UNV].
+# are the published 1.58 V and 0.9 V, which is within the published working range (docs/facts.md#battery); that the pack is
+# empty there, and the shape between, is a guess [UNV].
 _USED = (0.0, 0.1, 0.3, 0.6, 0.85, 1.0)
 _LEVEL = (1.0, 0.95, 0.886, 0.81, 0.728, 0.57)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every figure of the simulated roller launcher, in one table, and the URL that sets it.
 
-Each field is a row: default, unit, limits, how far it can be trusted, where it is from, what it means. Tags as in the
-fact sheet: PUB published, MEAS measured, DER arithmetic from a cited figure, SUG suggested, UNV not verified by anybody.
+Each field is a row: default, unit, limits, how far it can be trusted, where it is from, what it means. Tags as in
+`docs/facts.md`: PUB published, MEAS measured, DER arithmetic from a cited figure, SUG suggested, UNV not verified by anybody.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ def _row(
     return field(default=default, metadata=row)
 
 
-_CLAIM = "FACTS 2.2, a published list of fires of unknown worth"
+_CLAIM = "docs/facts.md#published-claims, a list of fires of unknown worth"
 _NONE = "no figure found"
-_MABUCHI = "FACTS 3, Mabuchi FA-130RA-14150; the toy's own motor is unknown"
-_FEEDER = "FACTS 2.5, a home-made UNO feeder failed on 2.2 % of cards; the split is a guess"
+_MABUCHI = "docs/facts.md#motor, Mabuchi FA-130RA-14150; the toy's own motor is unknown"
+_FEEDER = "docs/facts.md#misfeeds, a home-made UNO feeder failed on 2.2 % of cards; the split is a guess"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class RollerParameters:
     """The simulated roller launcher, field by field. Raises `BadRigError` when a value is out of its row's limits."""
 
     # the toy's decision
-    brain: str = _row("hazard", "", tuple(brains.MODELS), "UNV", "FACTS 2.2", "how the toy decides that a press fires")
+    brain: str = _row(
+        "hazard", "", tuple(brains.MODELS), "UNV", "docs/facts.md#published-claims", "how the toy decides that a press fires"
+    )
     p_fire: float = _row(brains.P_FIRE, "1", (0, 1), "UNV", _CLAIM, "brain iid: probability that a press fires")
     hazard: tuple[float, ...] = _row(
         brains.HAZARD, "1", (0, 1), "UNV", _CLAIM, "brain hazard: the same by presses since the last fire", "numbers"
@@ -119,7 +121,7 @@ class RollerParameters:
         "ms:weight",
         (20, 5000),
         "UNV",
-        "FACTS 2.2, counts up to 10 or 12",
+        "docs/facts.md#published-claims, counts up to 10 or 12",
         "run times of the roller and their weights",
         "runs",
     )
@@ -128,13 +130,23 @@ class RollerParameters:
     debounce_ms: float = _row(20, "ms", (1, 60), "UNV", _NONE, "button held this long counts as a press")
     sound_delay_ms: float = _row(45, "ms", (5, 140), "UNV", _NONE, "from button-down to the sound")
     sound_ms: float = _row(
-        300, "ms", (50, 1500), "UNV", "FACTS 1.1 L3 has the sound, not its length", "length of the sound of a press"
+        300,
+        "ms",
+        (50, 1500),
+        "UNV",
+        "docs/facts.md#the-launcher, L3 has the sound, not its length",
+        "length of the sound of a press",
     )
     motor_delay_ms: float = _row(150, "ms", (20, 350), "UNV", _NONE, "from button-down to the motor")
     lockout_ms: float = _row(100, "ms", (0, 2000), "UNV", _NONE, "deaf for this long after motor and sound")
     boot_ms: float = _row(200, "ms", (0, 450), "UNV", _NONE, "deaf for this long after power-on")
     beep_ms: float = _row(
-        200, "ms", (0, 1500), "UNV", "FACTS 1.1 L2 has the beep, not its length", "length of the beep at lid close"
+        200,
+        "ms",
+        (0, 1500),
+        "UNV",
+        "docs/facts.md#the-launcher, L2 has the beep, not its length",
+        "length of the beep at lid close",
     )
     idle_mA: float = _row(15, "mA", (0, 50), "UNV", _NONE, "drawn by the toy's board")
     sound_mA: float = _row(60, "mA", (0, 70), "UNV", _NONE, "drawn by the sound on top of that")
@@ -142,15 +154,27 @@ class RollerParameters:
 
     # the pack: 3 x C
     cell_V: float = _row(
-        1.58, "V", (1.2, 1.65), "PUB", "FACTS 3, fresh alkaline cell, typical", "open-circuit voltage of a fresh cell"
+        1.58,
+        "V",
+        (1.2, 1.65),
+        "PUB",
+        "docs/facts.md#battery, fresh alkaline cell, typical",
+        "open-circuit voltage of a fresh cell",
     )
     pack_ohm: float = _row(
-        0.45, "ohm", (0.1, 1), "DER", "FACTS 3, 3 x 0.15 ohm at 1 kHz; under load it is more", "resistance of the fresh pack"
+        0.45,
+        "ohm",
+        (0.1, 1),
+        "DER",
+        "docs/facts.md#battery, 3 x 0.15 ohm at 1 kHz; under load it is more",
+        "resistance of the fresh pack",
     )
     pack_aging: float = _row(
-        1, "1", (0, 4), "UNV", "FACTS 3, rises with age", "rise of that resistance until empty, as a fraction of it"
+        1, "1", (0, 4), "UNV", "docs/facts.md#battery, rises with age", "rise of that resistance until empty, as a fraction of it"
     )
-    pack_mAh: float = _row(8000, "mAh", (100, 20000), "PUB", "FACTS 3, alkaline C cell, up to", "charge of a fresh pack")
+    pack_mAh: float = _row(
+        8000, "mAh", (100, 20000), "PUB", "docs/facts.md#battery, alkaline C cell, up to", "charge of a fresh pack"
+    )
     used_mAh: float = _row(0, "mAh", (0, 20000), "SUG", "a fresh pack", "charge already drawn at the start")
 
     # the motor and the roller
@@ -176,13 +200,15 @@ class RollerParameters:
     start_mm_s: float = _row(520, "mm/s", (520, 900), "UNV", _NONE, "a drive too weak for this speed does not turn the roller")
 
     # the cards and their way out
-    card_mm: float = _row(88, "mm", (85, 89), "PUB", "FACTS 3, 56 x 88 mm", "length of a card in the direction of travel")
+    card_mm: float = _row(
+        88, "mm", (85, 89), "PUB", "docs/facts.md#cards, 56 x 88 mm", "length of a card in the direction of travel"
+    )
     grip_mm: float = _row(
         30,
         "mm",
         (18, 60),
         "UNV",
-        "FACTS 2.1, the patent has an eccentric wheel, not its size",
+        "docs/facts.md#mechanism, the patent has an eccentric wheel, not its size",
         "travel over which the roller holds a card",
     )
     gap_min_mm: float = _row(
@@ -200,7 +226,7 @@ class RollerParameters:
         "1/card2",
         (0, 0.01),
         "UNV",
-        "FACTS 1.1 L6 has the effect, not its size",
+        "docs/facts.md#the-launcher, L6 has the effect, not its size",
         "rise of that with every card since cleaning",
     )
     slip_mm: float = _row(150, "mm", (1, 2000), "UNV", _NONE, "mean roller travel until a slipping card is gripped; exponential")
@@ -212,7 +238,7 @@ class RollerParameters:
         "1/card",
         (0, 1),
         "UNV",
-        "FACTS 1.1 L5 has the effect, not its rate",
+        "docs/facts.md#the-launcher, L5 has the effect, not its rate",
         "probability that a card leaving the coasting roller stays in the mouth",
     )
     jam: float = _row(0.004, "1/card", (0, 1), "SUG", _FEEDER, "probability that a card wedges in the mouth")
@@ -228,7 +254,9 @@ class RollerParameters:
     beam_b_mm: float = _row(
         30, "mm", (10, 30), "SUG", "far enough for speed, nearer than a card is long", "from beam A to beam B"
     )
-    beam_us: float = _row(15, "us", (0, 100), "PUB", "FACTS 3, ITR-9608 slotted coupler", "delay of either edge in the receiver")
+    beam_us: float = _row(
+        15, "us", (0, 100), "PUB", "docs/facts.md#beams, ITR-9608 slotted coupler", "delay of either edge in the receiver"
+    )
     beam: str = _row("ok", "", ("ok", "blind"), "SUG", "a fault to test with", "blind: the receivers never see a card")
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from rig.twin.rig import TwinParts, make_twin
 
 STEP_S = 0.001  # how far the twin runs ahead of the wall clock at most, and how often the line is looked at
 RELOAD_AFTER_S = 5.0
-CARDS = 83  # FACTS 1.1 L11: the load for four players [DER]
+CARDS = 83  # docs/facts.md#the-launcher, L11: the load for four players [DER]
 
 
 class PtyTwin:
@@ -40,7 +40,9 @@ class PtyTwin:
         self._poll = select.poll()
         self._poll.register(self._master, select.POLLIN)
         self._open = False
+        self._origin = 0.0
         self._quiet_since = 0.0
+        self._parts.bench.load(CARDS)
 
     def __enter__(self) -> Self:
         return self
@@ -51,19 +53,30 @@ class PtyTwin:
 
     def serve(self, stop: Callable[[], bool]) -> None:
         """Run at real time until `stop` says so. Raises `LinkLostError` when the firmware crashes."""
-        bench = self._parts.bench
-        origin = self._clock.now() - bench.clock.now()
+        self._origin = self._clock.now() - self._parts.bench.clock.now()
         while not stop():
-            if bench.crashed:
-                raise LinkLostError("the simulated AVR has crashed: the firmware ran into nothing")
-            self._take_input()
-            due = round((self._clock.now() - origin) * CYCLE_HZ)
-            while (sent := bench.read(due)) or bench.avr.cycle < due:
-                self._give_output(sent)
-            self._reload_when_empty()
+            self._turn()
+            if self._wants_reload():
+                self._parts.operator.reload(CARDS, lambda seconds: self._let_pass(seconds, stop))
+
+    def _let_pass(self, seconds: float, stop: Callable[[], bool]) -> None:
+        until = self._parts.bench.clock.now() + seconds
+        while self._parts.bench.clock.now() < until and not stop():
+            self._turn()
+
+    def _turn(self) -> None:
+        """Catch up with the wall clock, carrying bytes both ways, then rest for a moment."""
+        bench = self._parts.bench
+        if bench.crashed:
+            raise LinkLostError("the simulated AVR has crashed: the firmware ran into nothing")
+        self._take_input()
+        due = round((self._clock.now() - self._origin) * CYCLE_HZ)
+        while (sent := bench.read(due)) or bench.avr.cycle < due:
+            self._give_output(sent)
+        if self._open:
             self._poll.poll(STEP_S * 1000)
-            if not self._open:  # poll returns at once on a hang-up
-                self._clock.sleep(STEP_S)
+        else:  # poll returns at once on a hang-up
+            self._clock.sleep(STEP_S)
 
     def _take_input(self) -> None:
         conditions = dict(self._poll.poll(0)).get(self._master, 0)
@@ -84,11 +97,9 @@ class PtyTwin:
         except OSError:
             self._open = False
 
-    def _reload_when_empty(self) -> None:
+    def _wants_reload(self) -> bool:
         """There is no operator here: an idle and empty hopper is filled after a while."""
         now = self._parts.bench.clock.now()
         if self._parts.bench.busy or not self._parts.plant.is_empty:
             self._quiet_since = now
-        elif now - self._quiet_since >= RELOAD_AFTER_S:
-            self._parts.operator.reload(CARDS, self._parts.bench.clock.sleep)
-            self._quiet_since = now
+        return now - self._quiet_since >= RELOAD_AFTER_S

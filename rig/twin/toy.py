@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The toy's own board: button, sound, lid, power, and the decision to run the roller.
 
-Everything here but what the fact sheet says of sounds and lid is a guess, as the parameters' tags tell.
+Everything here but what `docs/facts.md#the-launcher` says of sounds and lid is a guess, as the parameters' tags tell.
 """
 
 from __future__ import annotations

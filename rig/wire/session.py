@@ -41,7 +41,7 @@ class _Sent:
 
 
 class RoundTrip:
-    """Smoothed round trip and retransmission time-out after RFC 6298, with the bounds of `DESIGN.md` section 4.
+    """Smoothed round trip and retransmission time-out after RFC 6298, within the bounds named at the top of this file.
 
     There is no exponential back-off: two parties share the line and there is nothing to congest.
     """

@@ -51,12 +51,14 @@ TEST_CASE("the loop carries the interrupt's 8 bits into 32, also when it comes l
   }
 }
 
-TEST_CASE("a slice is 1.024 ms and limits are never late") {
-  CHECK(core::slice(tick(16384)) == 1);
-  CHECK(core::slice(tick(16383)) == 0);
+TEST_CASE("a slice is 2.048 ms; limits are never late and minimums never short") {
+  CHECK(core::slice(tick(32768)) == 1);
+  CHECK(core::slice(tick(32767)) == 0);
+  CHECK(core::slice(tick((1ull << 47) - 1)) == 0xFFFFFFFFu);
   for (uint32_t ms : {1u, 20u, 100u, 248u, 1000u, 5200u, 900000u}) {
-    CHECK(core::slices(ms) * 16384ull <= ms * 16000ull);
-    CHECK((core::slices(ms) + 1) * 16384ull > ms * 16000ull);
+    CHECK(core::slices(ms) * 32768ull <= ms * 16000ull);
+    CHECK((core::slices(ms) + 1) * 32768ull > ms * 16000ull);
+    CHECK((core::slices_at_least(ms) - 1) * 32768ull >= ms * 16000ull);
   }
 }
 

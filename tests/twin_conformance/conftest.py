@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tiny firmwares, one for a row of TWIN.md's table, and two ways to run them: shimmed, and as simavr comes.
+"""Tiny firmwares, one for a row of docs/twin.md's table, and two ways to run them: shimmed, and as simavr comes.
 
 The raw runs pin the simulator's faults: when a library upgrade mends one, its test fails and says so.
 """

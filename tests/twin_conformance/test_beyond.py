@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of simavr 1.6 that are not in TWIN.md's table and were met on the way; mended all the same."""
+"""Faults of simavr 1.6 that are not in docs/twin.md's table and were met on the way; mended all the same."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TWIN.md's table, row by row: what simavr 1.6 does (`raw`), and that the twin does what silicon does."""
+"""docs/twin.md's table, row by row: what simavr 1.6 does (`raw`), and that the twin does what silicon does."""
 
 from __future__ import annotations
 

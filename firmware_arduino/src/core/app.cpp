@@ -23,7 +23,7 @@ constexpr Slice kPowerHold = slices(protocol::kPowerHoldMs);
 constexpr Slice kBootEvery = slices(protocol::kBootEveryMs);
 constexpr Slice kEdgesWait = slices(20);    // outside a trial, so that edges travel in company
 constexpr Slice kEdgesSpoil = slices(400);  // before their 7 bits of overflow count (520 ms) repeat
-constexpr Slice kEepromByte = slices(4);    // one write, 3.4 ms
+constexpr Slice kEepromByte = slices(5);    // one write, 3.4 ms
 constexpr Slice kRest = slices(1000);       // the loop must come by once in 1.05 s to carry the overflows
 
 Reason reason_of(Cause cause) {
@@ -283,7 +283,7 @@ void App::report() {
     trial_.drain();
   } else if (reports_.batch_full()) {
     if (reports_.pack_samples(trial_.number())) reports_.pack(true, trial_);
-  } else if (reports_.waiting() && link_.conversing()) {
+  } else if (reports_.crowded() && link_.conversing()) {
     reports_.pack(false, trial_);
   }
 }
@@ -309,7 +309,7 @@ void App::timers() {
 // The alarm comes in `wait` slices at the latest, to the resolution of an overflow (4.096 ms).
 void App::within(Slice wait, const Tick& now) {
   if (wait > kRest) wait = kRest;
-  set_alarm(now.overflows + (((now.low >> 14) + wait + 3) >> 2), now);
+  set_alarm(now.overflows + ((((now.low & 0x8000u) ? 1u : 0u) + wait + 1) >> 1), now);
 }
 
 void App::set_alarm(uint32_t overflow, const Tick& now) {

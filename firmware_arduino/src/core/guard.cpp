@@ -11,7 +11,7 @@ using protocol::Output;
 using protocol::Result;
 
 namespace {
-constexpr Slice kTurnRest = slices(100) + 1;  // between the two directions of the motor
+constexpr Slice kTurnRest = slices_at_least(100);  // between the two directions of the motor
 constexpr Slice kNever = 0xFFFFFFFFul;
 
 constexpr uint16_t one(Output output) { return static_cast<uint16_t>(1u << static_cast<uint8_t>(output)); }
@@ -41,10 +41,10 @@ bool Guard::allowed(Output output, uint8_t duty, Slice now) const {
   const uint8_t self = index(output);
   const Limit limit = limit_of(self);
   if (duty < limit.duty_min || is_on(output) || (on_ & limit.rivals)) return false;
-  if (now - changed_[self] < slices(limit.min_off_ms)) return false;
+  if (limit.min_off_ms && now - changed_[self] < slices_at_least(limit.min_off_ms)) return false;
   if (output == Output::reverse && since(Output::roller, now) < kTurnRest) return false;
   if (output == Output::roller && since(Output::reverse, now) < kTurnRest) return false;
-  return allowance(limit, used_by(self, now)) >= 2;
+  return allowance(limit, used_by(self, now)) >= 1;
 }
 
 // On-time not yet worked off: what was used, less the part of the rest that refills the window.
@@ -118,8 +118,8 @@ void Guard::watch(Slice now) {
       first_ = n;
     }
   }
-  // A tick is 2 ms, two slices are 2.048 ms: the cut comes up to 2.4 % early, never late. One tick at least.
-  board::cut_in(first_ == 0xFF ? 0 : static_cast<uint16_t>(soonest < 2 ? 1 : soonest / 2));
+  // A tick for a slice: 2 ms are less than 2.048 ms, so the cut comes up to 2.4 % early, never late. One tick at least.
+  board::cut_in(first_ == 0xFF ? 0 : static_cast<uint16_t>(soonest ? soonest : 1));
 }
 
 uint8_t Guard::tripped(uint8_t& cut) {

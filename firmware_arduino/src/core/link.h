@@ -48,7 +48,7 @@ class Link {
   Slice retry(Slice now);
 
   static constexpr Slice kRetry = slices(62);  // a frame, 16 ms of a slow USB bridge, the host's answer, and some
-  static constexpr Slice kSilent = slices(protocol::kBootAfterMs) + 1;
+  static constexpr Slice kSilent = slices_at_least(protocol::kBootAfterMs);
 
  private:
   bool in_turn(uint8_t seq);

@@ -9,6 +9,11 @@ namespace core {
 using protocol::Channel;
 using protocol::Type;
 
+namespace {
+constexpr uint8_t kRecord = protocol::edges_at::size + EventRing::kOverhead;  // without its edges
+static_assert(SlowQueue::kCapacity <= 2 * Reports::kEdges, "all changes of one slow input fit two records");
+}  // namespace
+
 void Reports::start() {
   uint8_t levels;
   {
@@ -106,8 +111,9 @@ bool Reports::pack_slow(bool all, Trial& trial) {
   uint16_t needed = 0;
   for (uint8_t n = 0; n < sizeof counts; ++n) {
     counts[n] = changes(static_cast<uint8_t>(1u << (kFirst + n)), pending);
-    const uint8_t records = static_cast<uint8_t>((counts[n] + kEdges - 1) / kEdges);
-    needed = static_cast<uint16_t>(needed + records * (protocol::edges_at::size + EventRing::kOverhead) + 4 * counts[n]);
+    needed = static_cast<uint16_t>(needed + 4 * counts[n]);
+    if (counts[n]) needed += kRecord;
+    if (counts[n] > kEdges) needed += kRecord;
   }
   if (needed > events_.room()) return false;
 
@@ -132,6 +138,10 @@ bool Reports::pack_slow(bool all, Trial& trial) {
   told_ = queue.levels_at(static_cast<uint8_t>(queue.tail() + pending - 1));
   queue.drop(pending);
   return true;
+}
+
+bool Reports::crowded() const {
+  return board::beam_a.pending() >= kEdges || board::beam_b.pending() >= kEdges || board::slow.pending() >= kEdges;
 }
 
 bool Reports::pack(bool all, Trial& trial) {

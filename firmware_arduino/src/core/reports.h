@@ -30,6 +30,8 @@ class Reports {
   // Time to pack.
   bool batch_full() const { return bin_count_ == kBins; }
 
+  // Enough edges of one kind are pending for a full record.
+  bool crowded() const;
   // Packs full batches of edges only, or everything with `all`; edges of beams are shown to the trial on the way.
   // False when something that should have gone did not fit.
   bool pack(bool all, Trial& trial);

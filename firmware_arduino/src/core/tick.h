@@ -42,12 +42,15 @@ inline Tick extend(const Tick& now, uint8_t overflow7, uint16_t low) {
   return {now.overflows - ((now.overflows - overflow7) & 0x7Fu), low};
 }
 
-// The unit of everything that is merely waited for: 2^14 ticks = 1.024 ms, 32 bits = 50 days.
+// The unit of everything that is merely waited for: 2^15 ticks = 2.048 ms, 32 bits = 101 days.
 typedef uint32_t Slice;
 
-inline Slice slice(const Tick& at) { return (at.overflows << 2) | (at.low >> 14); }
+inline Slice slice(const Tick& at) { return (at.overflows << 1) | ((at.low & 0x8000u) ? 1 : 0); }
 
-// Slices in so many ms, rounded down: limits are kept a little early, never late.
-constexpr uint32_t slices(uint32_t ms) { return ms * 125u / 128u; }
+// Slices in so many ms, rounded down: what must end by then ends a little early, never late.
+constexpr Slice slices(uint32_t ms) { return ms * 125u / 256u; }
+
+// A difference of slices that is only reached when so many ms have really passed.
+constexpr Slice slices_at_least(uint32_t ms) { return slices(ms) + 2; }
 
 }  // namespace core

@@ -83,7 +83,7 @@ Reason Trial::obstacle() const {
   if (board::latched) return Reason::fault_latched;
   if (!direct_) {
     const Slice on_for = guard_.since(Output::power, slice(board::now()));
-    if (!guard_.is_on(Output::power) || on_for < slices(setting(Setting::settle_ms))) return Reason::power_off;
+    if (!guard_.is_on(Output::power) || on_for < slices_at_least(setting(Setting::settle_ms))) return Reason::power_off;
   }
   if (!level_of(levels, Channel::lid)) return Reason::lid;
   const uint8_t blocked = static_cast<uint8_t>(levels | board::settled());

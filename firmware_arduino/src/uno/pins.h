@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wiring of docs and DESIGN: which port bit is what. Everything that names a pin of the ATmega328P is here.
+// The wiring of docs/wiring.md: which port bit is what. Everything that names a pin of the ATmega328P is here.
 #pragma once
 
 #include <avr/io.h>

@@ -58,39 +58,38 @@ using namespace uno;
 
 ISR(TIMER0_COMPA_vect) {
   if (PINC & kInterlock) trip(protocol::Cause::interlock_open);
-  const uint16_t left = cut_left;
+  uint16_t left = cut_left;
   if (left) {
-    cut_left = left - 1;
-    if (left == 1) trip(protocol::Cause::max_on);
+    cut_left = --left;
+    if (!left) trip(protocol::Cause::max_on);
   }
   if (!sampling) return;
   sei();  // what follows must not delay an edge; the tick itself cannot come again for 2 ms
 
   const uint16_t counts = ADC;
-  uint8_t next = phase + 1;
-  uint16_t sum = current_sum;
-  ADMUX = kReference | (next == kVoltagePhase ? kVoltageChannel : kCurrentChannel);
+  const uint8_t done = phase;
+  uint8_t next = done + 1;
+  ADMUX = next == kVoltagePhase ? kReference | kVoltageChannel : kReference | kCurrentChannel;
   ADCSRA = kConvert;
-  if (phase == kVoltagePhase) {
+  if (done == kVoltagePhase) {
     voltage = counts;
   } else {
-    sum += counts;
+    current_sum += counts;
   }
   if (next == kPerBin) {
     next = 0;
     if (closed_full) {
       count_lost(lost_bins);
     } else {
-      closed.current_sum = sum;
+      closed.current_sum = current_sum;
       closed.voltage = voltage;
       closed.flags = ((PINB & kBeamA) ? 0 : protocol::bin_flag::beam_a) | ((DDRD & kRoller) ? protocol::bin_flag::roller : 0);
       closed_full = true;
     }
     GPIOR0 |= board::due::bin;
-    sum = 0;
+    current_sum = 0;
   }
   phase = next;
-  current_sum = sum;
 }
 
 namespace board {

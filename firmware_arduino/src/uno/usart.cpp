@@ -78,8 +78,9 @@ ISR(USART_RX_vect) {
 ISR(USART_UDRE_vect) {
   const uint8_t at = out_at;
   UDR0 = out[at];
-  out_at = static_cast<uint8_t>(at + 1);
-  if (at + 1 == out_count) {
+  const uint8_t next = static_cast<uint8_t>(at + 1);
+  out_at = next;
+  if (next == out_count) {
     UCSR0B = _BV(RXCIE0) | _BV(RXEN0) | _BV(TXEN0);
     GPIOR0 |= board::due::sent;
   }

@@ -19,7 +19,7 @@ FIRING_PRESSES = frozenset(
     {2, 6, 9, 13, 17, 21, 24, 26, 27, 29, 32, 36, 37, 41, 44, 47, 48, 51}
     | {54, 57, 58, 62, 66, 69, 72, 73, 77, 81, 84, 85, 88, 92, 93, 96}
 )
-"""The published list of 34 in 96 (FACTS 2.2, authenticity unverified)."""
+"""The published list of 34 in 96 (docs/facts.md#published-claims; whether it is true is unverified)."""
 
 HAZARD = (0.21, 0.11, 0.54, 1.0)
 DEALT = (0.06, 0.14, 0.22, 0.2, 0.14, 0.1, 0.06, 0.04, 0.03, 0.01)

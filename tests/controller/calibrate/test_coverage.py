@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intervals cover what is true: 200 seeded campaigns of 500 presses per brain, judged by the probabilities logged.
 
-The nightly form with 1,000 campaigns and more kinds of launcher is `benches/coverage.py`.
+The nightly form with 1,000 campaigns and more kinds of launcher is `benches/coverage_model.py`.
 """
 
 from __future__ import annotations

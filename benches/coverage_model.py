@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often the published 95 % intervals hold the truth: 1,000 campaigns of 500 presses for each kind of launcher.
 
-Pure numpy, without firmware; a minute or two. Run from the root: `python -m benches.coverage [campaigns]`. Ends with 1
+Pure numpy, without firmware; a minute or two. Run from the root: `python -m benches.coverage_model [campaigns]`. Ends with 1
 when the coverage of a fire interval leaves the bounds that 95 % (or "at least 95 %" for a fixed list) allows; what the
 count cells cover is printed beside it.
 """

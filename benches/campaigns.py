@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns on the twin for benches: no command line, no report, but the real firmware and the real store."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from controller.campaign import Campaign
+from controller.decide import DecisionSource
+from controller.run import Outcome, conduct
+from controller.signals import StopFlag
+from controller.store.records import RunData
+from controller.store.store import Store
+from rig.open import Rig, open_rig
+from rig.wire.messages import Wiring
+
+
+@contextmanager
+def twin_and_store(url: str) -> Iterator[tuple[Rig, Store]]:
+    """A twin and a fresh store, gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "runs.sqlite") as store:
+        rig = open_rig(url)
+        try:
+            yield rig, store
+        finally:
+            rig.close()
+
+
+def run(rig: Rig, store: Store, presses: int, *, pace_s: float = 3.0, drive: str = "button") -> Outcome:
+    """One campaign of `presses`, 83 cards a fill."""
+    decider = DecisionSource("hazard", rig.seed or 0) if drive == "direct" else None
+    campaign = Campaign(presses, pace_s, 83, Wiring[drive])
+    outcome = conduct(
+        rig, store, campaign, kind="demo", dut="bench", decider=decider, stop=StopFlag(), on_progress=lambda progress: None
+    )
+    assert outcome.status == "complete", outcome.cause
+    return outcome
+
+
+def measured_and_true(url: str, presses: int, *, pace_s: float) -> tuple[RunData, dict[str, Any]]:
+    """A campaign as stored, and its truth."""
+    with twin_and_store(url) as (rig, store):
+        outcome = run(rig, store, presses, pace_s=pace_s)
+        data = store.load(outcome.run_id)
+        assert rig.truth is not None
+        return data, rig.truth([(trial.number, trial.tick) for trial in data.trials], outcome.epoch_s)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real signals on a real process: the run stops, the outputs are off, what was measured is kept."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from controller.store.store import Store
+from tests.system.conftest import LAUNCHRIG
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_ends_the_run_in_a_safe_state_with_everything_kept(number: signal.Signals, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [LAUNCHRIG, "demo", "--trials", "20000", "--seed", "1", "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        while not (store.runs() and store.load("last").trials):
+            assert process.poll() is None
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 4, stdout + stderr
+    assert "outputs off, confirmed" in stdout
+    assert f"stopped by {number.name}" in stdout
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        data = store.load("last")
+    assert data.run.status == "aborted by operator"
+    assert data.run.safe_state == "confirmed"
+    numbers = [trial.number for trial in data.trials]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_killed_run_is_kept_and_called_crashed(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [LAUNCHRIG, "demo", "--trials", "20000", "--seed", "1", "--out", str(tmp_path)], stdout=subprocess.DEVNULL
+    )
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        while not (store.runs() and len(store.load("last").trials) >= 5):
+            assert process.poll() is None
+    process.kill()
+    process.wait()
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        data = store.load("last")
+    assert data.run.status == "crashed"
+    assert [trial.number for trial in data.trials] == list(range(1, len(data.trials) + 1))
