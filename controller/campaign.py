@@ -8,6 +8,7 @@ off and read back first, and the run is closed with what ended it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import cycle
 
@@ -15,7 +16,7 @@ from controller.decide import DecisionSource
 from controller.ledger import FillAccount, History
 from controller.store.records import Trial
 from controller.store.store import Store
-from rig.errors import RigError, StopAskedError
+from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, PressRequest, RollerLauncher
 from rig.open import Rig
 from rig.wire.messages import TICK_HZ, Wiring
@@ -133,6 +134,9 @@ class CampaignRun:
             )
             self._due_tick = self._next_due(trial) + pace_ticks
             self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
+            if number < self._campaign.trials:
+                self._tend(launcher, account, trial)
+        with suppress(OperatorNeededError):  # no further press needs a person
             self._tend(launcher, account, trial)
         self._close_fill(launcher)
 

@@ -87,29 +87,19 @@ RigOption = Annotated[
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(
-        "--seed", parser=_whole(0, 2**63 - 1), help="Seed of the twin; sets the one in its URL."
-    ),
+    typer.Option("--seed", parser=_whole(0, 2**63 - 1), help="Seed of the twin; sets the one in its URL."),
 ]
 DriveOption = Annotated[
     str, typer.Option("--drive", parser=_drive, help="button: the toy decides; direct: the rig runs the roller.")
 ]
-PaceOption = Annotated[
-    float, typer.Option("--pace", parser=_pace, help="Time from press to press, such as 3s or 500ms.")
-]
-FillOption = Annotated[
-    int, typer.Option("--fill", parser=_whole(1, MAX_CARDS, "cards"), help="Cards in one hopper load.")
-]
+PaceOption = Annotated[float, typer.Option("--pace", parser=_pace, help="Time from press to press, such as 3s or 500ms.")]
+FillOption = Annotated[int, typer.Option("--fill", parser=_whole(1, MAX_CARDS, "cards"), help="Cards in one hopper load.")]
 DutOption = Annotated[str, typer.Option("--dut", parser=_dut, help="Name or serial number of the device under test.")]
 BurstOption = Annotated[
     str, typer.Option("--burst", parser=_burst, help="Sizes of the bursts, in turn: presses owed by one game event.")
 ]
-OperatorOption = Annotated[
-    str, typer.Option("--operator", help="auto, console or none: who reloads and clears the mouth.")
-]
-VcdOption = Annotated[
-    Path | None, typer.Option("--vcd", help="Write the twin's pins and beams for GTKWave or PulseView.")
-]
+OperatorOption = Annotated[str, typer.Option("--operator", help="auto, console or none: who reloads and clears the mouth.")]
+VcdOption = Annotated[Path | None, typer.Option("--vcd", help="Write the twin's pins and beams for GTKWave or PulseView.")]
 StoreOption = Annotated[
     str | None, typer.Option("--store", help="Path or URL of the store; default $LAUNCHRIG_STORE, else ./runs.sqlite.")
 ]
@@ -136,9 +126,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     pass
 
@@ -151,9 +139,7 @@ def demo(
     rig: RigOption = "twin:roller",
     trials: Annotated[
         int,
-        typer.Option(
-            "--trials", "--presses", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make."
-        ),
+        typer.Option("--trials", "--presses", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make."),
     ] = 2000,
     seed: SeedOption = None,
     drive: DriveOption = "button",
@@ -173,17 +159,13 @@ def demo(
 
     bursts = tuple(int(size) for size in burst.split(","))
     raise typer.Exit(
-        run_demo(
-            DemoRequest(rig, trials, seed, drive, pace, fill, bursts, dut, out, operator, vcd), Console(soft_wrap=True)
-        )
+        run_demo(DemoRequest(rig, trials, seed, drive, pace, fill, bursts, dut, out, operator, vcd), Console(soft_wrap=True))
     )
 
 
 @app.command(epilog=EXIT_CODES)
 def press(
-    count: Annotated[
-        int, typer.Argument(metavar="N", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make.")
-    ] = 1,
+    count: Annotated[int, typer.Argument(metavar="N", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make.")] = 1,
     rig: RigOption = "twin:roller",
     seed: SeedOption = None,
     drive: DriveOption = "button",
@@ -244,9 +226,7 @@ def report(
 @app.command(epilog=EXIT_CODES)
 def twin(
     url: Annotated[str, typer.Argument(metavar="URL", help="Which twin, with its parameters.")] = "twin:roller",
-    listing: Annotated[
-        bool, typer.Option("--list", help="Print every parameter with unit, default, source and tag.")
-    ] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Print every parameter with unit, default, source and tag.")] = False,
     pty: Annotated[
         bool, typer.Option("--pty", help="Run at real time behind a pseudo-terminal that any serial program can open.")
     ] = False,

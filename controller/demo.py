@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,9 +72,11 @@ def decider(request: DemoRequest, rig: Rig) -> DecisionSource | None:
     return DecisionSource(DIRECT_BRAIN, rig.seed or 0) if request.drive == "direct" else None
 
 
-def measure(request: DemoRequest, rig: Rig, store: Store, kind: str, console: Console) -> Outcome:
-    """Make the run, show how it goes, say how it ended and whether the outputs are off."""
-    with stop_on_signals() as stop, shown(console, request.trials) as progress:
+def measure(
+    request: DemoRequest, rig: Rig, store: Store, kind: str, console: Console, on_progress: Callable[[Progress], None]
+) -> Outcome:
+    """Make the run, say how it ended and whether the outputs are off."""
+    with stop_on_signals() as stop:
         outcome = conduct(
             rig,
             store,
@@ -83,7 +85,7 @@ def measure(request: DemoRequest, rig: Rig, store: Store, kind: str, console: Co
             dut=request.dut,
             decider=decider(request, rig),
             stop=stop,
-            on_progress=progress,
+            on_progress=on_progress,
         )
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
@@ -96,10 +98,9 @@ def demo(request: DemoRequest, console: Console) -> int:
     out = request.out
     make_folder(out)
     with Store.open(out / "runs.sqlite") as store, opened(request) as rig:
-        console.print(
-            f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False
-        )
-        outcome = measure(request, rig, store, "demo", console)
+        console.print(f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False)
+        with shown(console, request.trials) as progress:
+            outcome = measure(request, rig, store, "demo", console, progress)
         data = store.load(outcome.run_id)
         odds = _write_products(data, out)
         truth = _write_truth(rig, data, outcome.epoch_s, out)
@@ -125,26 +126,20 @@ def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
 
     def line(progress: Progress) -> None:
         trial = progress.trial
-        peak = "-" if trial.peak_A is None else f"{trial.peak_A:.2f} A"
-        console.print(
-            f"{trial.number}: {trial.verdict}, {trial.cleared} cleared, {trial.sticking} sticking, roller {trial.roller_ms} ms, peak {peak}"
-            + (f" ({trial.reason})" if trial.reason != "none" else ""),
-            highlight=False,
-        )
+        facts = [
+            f"{trial.number}: {trial.verdict}",
+            f"{trial.cleared} cleared",
+            f"{trial.sticking} sticking",
+            f"roller {trial.roller_ms} ms",
+            "not actuated" if trial.peak_A is None else f"peak {trial.peak_A:.2f} A",
+        ]
+        if trial.reason != "none":
+            facts.append(trial.reason)
+        console.print(", ".join(facts), highlight=False)
 
-    with Store.open(store_name) as store, opened(request) as rig, stop_on_signals() as stop:
-        outcome = conduct(
-            rig,
-            store,
-            request.campaign,
-            kind="press",
-            dut=request.dut,
-            decider=decider(request, rig),
-            stop=stop,
-            on_progress=line,
-        )
+    with Store.open(store_name) as store, opened(request) as rig:
+        outcome = measure(request, rig, store, "press", console, line)
     console.print(f"run {outcome.run_id} in {store_name}", highlight=False, markup=False)
-    console.print("outputs off, confirmed" if outcome.safe else "NOT CONFIRMED SAFE: cut the power by hand")
     return outcome.exit_code
 
 

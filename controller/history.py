@@ -50,8 +50,7 @@ def show_run(store_name: str, ref: str, console: Console) -> None:
         "started": f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC",
         "ended": f"{run.ended_at:%Y-%m-%d %H:%M:%S} UTC" if run.ended_at else "not yet",
         "outputs at the end": f"off, {run.safe_state}" if run.safe_state else "not known",
-        "trials": ", ".join(f"{name} {n}" for name, n in Counter(t.verdict for t in data.trials).most_common())
-        or "none",
+        "trials": ", ".join(f"{name} {n}" for name, n in Counter(t.verdict for t in data.trials).most_common()) or "none",
         "cards": f"{sum(t.dealt for t in data.trials)} dealt, {sum(t.sticking for t in data.trials)} of them sticking",
         "losses": ", ".join(f"{name} {n}" for name, n in run.counters.items() if n) or "none",
         "firmware": ", ".join(f"{name} {value}" for name, value in run.firmware.items()),

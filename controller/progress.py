@@ -64,7 +64,5 @@ def shown(console: Console, total: int, clock: Clock | None = None) -> Iterator[
 
 
 def _facts(progress: Progress, verdicts: Counter[str]) -> str:
-    troubles = ", ".join(
-        f"{name} {verdicts[name]}" for name in ("jam", "slip", "empty", "rejected", "fault") if verdicts[name]
-    )
+    troubles = ", ".join(f"{name} {verdicts[name]}" for name in ("jam", "slip", "empty", "rejected", "fault") if verdicts[name])
     return f"{progress.dealt} cards" + (f" ({troubles})" if troubles else "")

@@ -16,7 +16,8 @@ from rig.twin.pty import PtyTwin
 def list_parameters(console: Console) -> None:
     """Every parameter of the roller's twin with unit, default, range, source and tag: two lines each, at any width."""
     for row in TABLE:
-        console.print(f"[bold]{row.name}[/bold] = {escape(_value(row.default))} {escape(row.unit) if row.unit != '1' else '(no unit)'}  [dim]{_range(row)}[/dim]  {row.tag}")
+        unit = "(no unit)" if row.unit == "1" else escape(row.unit)
+        console.print(f"[bold]{row.name}[/bold] = {escape(_value(row.default))} {unit}  [dim]{_range(row)}[/dim]  {row.tag}")
         console.print(f"    {row.doc}; source: {row.source}", markup=False, highlight=False)
     console.print(
         "Tags: PUB published, MEAS measured, DER derived, SUG suggested, UNV looked for and not verified.", highlight=False

@@ -13,6 +13,4 @@ PACKAGES = ("numpy", "scipy", "sqlalchemy")
 
 def versions() -> dict[str, str]:
     """Versions of everything that has a part in the numbers."""
-    return {"launchrig": __version__, "python": platform.python_version()} | {
-        name: metadata.version(name) for name in PACKAGES
-    }
+    return {"launchrig": __version__, "python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}

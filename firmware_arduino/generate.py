@@ -111,6 +111,7 @@ def render() -> dict[Path, str]:
 
 
 def main() -> int:
+    """Write the files that are stale, or only name them; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     check = parser.parse_args().check

@@ -85,9 +85,7 @@ class Board:
                 if isinstance(message, Boot):
                     return _ours(message)
         found = f"{heard} bytes came, none of them a BOOT" if heard else "it said nothing"
-        raise NotOurBoardError(
-            f"not a launchrig board: listened {DISCOVERY_S:.0f} s and {found}; flash it with: ./dev firmware"
-        )
+        raise NotOurBoardError(f"not a launchrig board: listened {DISCOVERY_S:.0f} s and {found}; flash it with: ./dev firmware")
 
     def _open(self) -> None:
         clock = self.link.clock

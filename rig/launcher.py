@@ -36,7 +36,10 @@ AHEAD_S = 0.150
 
 @dataclass(frozen=True, slots=True)
 class PressRequest:
-    """One press to make; `tick` is the earliest MCU tick of actuation, 0 = at once; `run_ms` and `duty` (of 255) are for `direct`."""
+    """One press to make.
+
+    tick: earliest MCU tick of actuation, 0 = at once. hopper: cards believed inside. run_ms, duty (of 255): for `direct`.
+    """
 
     number: int
     burst: int
@@ -150,9 +153,7 @@ class RollerLauncher:
             if result is not Result.ok:
                 raise RigFaultError(f"trial {request.number}: the board answers {result.name} to PRESS")
             wait_s = max(0.0, board.moment_of(request.tick) - clock.now()) if request.tick else 0.0
-            limit_s = (
-                wait_s + (self.settings["observe_max_ms"] + self.settings["press_hold_ms"] + request.run_ms) / 1000
-            )
+            limit_s = wait_s + (self.settings["observe_max_ms"] + self.settings["press_hold_ms"] + request.run_ms) / 1000
             deadline = clock.now() + limit_s + COMMAND_S
             aborting = False
             while watch.end is None:

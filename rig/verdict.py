@@ -95,11 +95,7 @@ def judge(
     believed to be inside before it; `settings` the board's, by name; `reason` what the MCU gave, used only for what no
     edge and no sample can show.
     """
-    beam = [
-        level
-        for tick, channel, level in edges
-        if channel == "beam_a" and actuated_tick is not None and tick >= actuated_tick
-    ]
+    beam = [level for tick, channel, level in edges if channel == "beam_a" and actuated_tick is not None and tick >= actuated_tick]
     cleared = beam.count(0)
     blocked_at_end = bool(beam) and beam[-1] == 1
     marks = driven(bins, drive, settings["roller_on_mA"])

@@ -13,7 +13,6 @@ from rig.twin.avr import CYCLE_HZ
 from rig.twin.parameters import RollerParameters
 from rig.twin.truth import Activation
 
-
 _LATEST_S = 0.25
 """A tick is told within this time of its moment: a frame behind others on a busy line."""
 
@@ -38,9 +37,7 @@ def join(trials: Sequence[tuple[int, int]], activations: Sequence[Activation], e
     if not offsets:
         return {}
     centre = offsets.most_common(1)[0][0] * _TOLERANCE
-    return {
-        trials[index][0]: activations[first[index]] for index, offset in near if abs(offset - centre) <= 2 * _TOLERANCE
-    }
+    return {trials[index][0]: activations[first[index]] for index, offset in near if abs(offset - centre) <= 2 * _TOLERANCE}
 
 
 def truth_of(
@@ -54,6 +51,14 @@ def truth_of(
     rows = []
     for number, _ in trials:
         activation = joined.get(number)
-        nothing = {"cycle": None, "cleared": 0, "sticking": 0, "double_feeds": 0, "jammed": 0, "cause": "not actuated", "p_fire": None}
+        nothing = {
+            "cycle": None,
+            "cleared": 0,
+            "sticking": 0,
+            "double_feeds": 0,
+            "jammed": 0,
+            "cause": "not actuated",
+            "p_fire": None,
+        }
         rows.append({"trial": number} | (activation.to_dict() if activation else nothing))
     return {"plant": parameters.to_dict(), "trials": rows}

@@ -251,9 +251,7 @@ class RollerParameters:
     beam_a_mm: float = _row(
         20, "mm", (10, 20), "SUG", "in the mouth, where the roller still holds the card", "from the roller to beam A"
     )
-    beam_b_mm: float = _row(
-        30, "mm", (10, 30), "SUG", "far enough for speed, nearer than a card is long", "from beam A to beam B"
-    )
+    beam_b_mm: float = _row(30, "mm", (10, 30), "SUG", "far enough for speed, nearer than a card is long", "from beam A to beam B")
     beam_us: float = _row(
         15, "us", (0, 100), "PUB", "docs/facts.md#beams, ITR-9608 slotted coupler", "delay of either edge in the receiver"
     )

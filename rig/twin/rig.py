@@ -19,9 +19,9 @@ from rig.links.twin import TwinLink
 from rig.open import Rig
 from rig.twin.avr import Avr
 from rig.twin.bench import TwinBench, TwinOperator
+from rig.twin.join import truth_of
 from rig.twin.parameters import RollerParameters, parse_url
 from rig.twin.plant import RollerPlant
-from rig.twin.join import truth_of
 
 SEED_BITS = 31
 # Keeps the nonces apart from the plant's draws.

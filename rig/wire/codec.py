@@ -48,9 +48,7 @@ def pack(message: Message) -> bytes:
     except struct.error as error:
         raise MalformedPayloadError(f"{type(message).__name__}: {error}") from error
     if len(payload) > messages.MAX_PAYLOAD:
-        raise MalformedPayloadError(
-            f"{type(message).__name__}: {len(payload)} bytes, at most {messages.MAX_PAYLOAD} fit"
-        )
+        raise MalformedPayloadError(f"{type(message).__name__}: {len(payload)} bytes, at most {messages.MAX_PAYLOAD} fit")
     return payload
 
 

@@ -120,4 +120,3 @@ class Board:
     def switched_off(self, pin: int) -> int:
         """Cycle at which the pin last went off."""
         return next(output.cycle for output in reversed(self.outputs) if output.pin == pin and output.value == 0)
-

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from intelhex import IntelHex
 
 from rig.twin.avr import CYCLE_HZ
 from rig.wire.messages import (
@@ -33,11 +34,14 @@ from rig.wire.messages import (
     TrialEnd,
     Verdict,
 )
-from tests.firmware.board import BEAM_A, BEAM_B, INTERLOCK, LAUNCH, LID, MS, POWER, ROLLER, SOUND, Board
+from rig.wire.session import Session
+from tests.firmware.board import BEAM_A, BEAM_B, ELF, INTERLOCK, LAUNCH, LID, MS, POWER, ROLLER, SOUND, Board
 
 US = MS // 1000
 JUMP_TO_ITSELF = b"\xff\xcf"
 CLI = b"\xf8\x94"
+RETURN = b"\x08\x95"
+PCICR = 0x68
 
 
 def press(trial: int = 1, not_before: int = 0, drive: int = 0, run_ms: int = 0, duty: int = 0) -> Press:
@@ -179,6 +183,35 @@ def test_the_interlock_switches_off_at_once(in_trial: bool) -> None:
         assert board.ask(Power(1)) is Result.ok
 
 
+def test_the_tick_looks_at_the_interlock_again() -> None:
+    with Board() as board:
+        board.connect()
+        board.power_on()
+        assert board.ask(press()) is Result.ok
+        board.run(20)
+        board.avr.poke(PCICR, b"\0")  # the pin-change interrupt is lost
+        opened = board.avr.cycle + 1234
+        board.avr.edge(opened, INTERLOCK, 1)
+        board.run(10)
+        assert board.switched_off(LAUNCH) - opened < 2.1 * MS
+        assert board.switched_off(POWER) - opened < 2.1 * MS
+
+
+def test_an_output_that_nobody_switches_off_is_cut_at_its_maximum() -> None:
+    with Board() as board:
+        board.connect()
+        board.power_on()
+        board.avr.poke_flash(board.avr.symbol("_ZN4core5Guard3offEN8protocol6OutputE"), RETURN)
+        assert board.ask(press()) is Result.ok
+        board.wait(Actuated)
+        end = board.wait(TrialEnd)
+        down = next(output.cycle for output in board.outputs if output.pin == LAUNCH)
+        assert 190 * MS < board.switched_off(LAUNCH) - down <= 200 * MS
+        assert not board.is_on(POWER)
+        assert (end.verdict, end.reason) == (Verdict.fault, Reason.guard)
+        assert board.status().cause == Cause.max_on
+
+
 def test_a_silent_host_loses_its_lease_inside_a_trial() -> None:
     with Board() as board:
         board.connect()
@@ -214,7 +247,7 @@ def test_after_a_watchdog_reset_nothing_goes_on_until_the_fault_is_cleared() -> 
         first = board.connect()
         board.power_on()
         place = board.avr.symbol("_ZN5board3nowEv")
-        original = flash_at(place)
+        original = bytes(IntelHex(str(ELF.with_suffix(".hex"))).tobinarray(start=place, size=4))
         board.avr.poke_flash(place, JUMP_TO_ITSELF)
         board.mute = True
         board.avr.edge(board.avr.cycle + MS, LID, 1)
@@ -223,7 +256,7 @@ def test_after_a_watchdog_reset_nothing_goes_on_until_the_fault_is_cleared() -> 
         board.avr.poke_flash(place, original)
         board.mute = False
         board.received.clear()
-        board.session.__init__()  # type: ignore[misc]
+        board.session = Session()
         boot = board.connect(nonce=8)
         assert boot.boot_count == first.boot_count + 1
         assert boot.reset_cause & ResetFlag.watchdog
@@ -231,15 +264,6 @@ def test_after_a_watchdog_reset_nothing_goes_on_until_the_fault_is_cleared() -> 
         assert board.ask(Power(1)) is Result.refused
         assert board.ask(ClearFault(Cause.watchdog)) is Result.ok
         assert board.ask(Power(1)) is Result.ok
-
-
-def flash_at(address: int) -> bytes:
-    from intelhex import IntelHex
-
-    from tests.firmware.board import ELF
-
-    image = IntelHex(str(ELF.with_suffix(".hex")))
-    return bytes(image.tobinarray(start=address, size=4))
 
 
 # ---------------------------------------------------------------- time
@@ -330,6 +354,25 @@ def test_edges_are_right_across_every_wrap_of_the_clock(bits: int) -> None:
         assert seen[0] < 1 << bits <= seen[-1] or bits == 48
 
 
+def test_edges_on_either_side_of_an_overflow_are_put_on_the_right_side() -> None:
+    with Board() as board:
+        board.connect()
+        zero = epoch(board)
+        overflow = (board.avr.cycle - zero) // 65536 + 10
+        wanted: dict[int, list[int]] = {BEAM_A: [], BEAM_B: []}
+        for n, shift in enumerate(range(-60, 60)):
+            for pin, seen in wanted.items():
+                seen.append(zero + (overflow + 5 * n) * 65536 + shift)
+                board.avr.edge(seen[-1], pin, n % 2)
+        board.received.clear()
+        board.run(120 * 5 * 4.096 + 100)
+        captured = [tick + zero for tick, _ in edges_of(board, Channel.beam_a)]
+        assert captured == wanted[BEAM_A]
+        late = [tick + zero - cycle for (tick, _), cycle in zip(edges_of(board, Channel.beam_b), wanted[BEAM_B], strict=True)]
+        assert min(late) > 0
+        assert max(late) < 20 * US
+
+
 @pytest.mark.parametrize("load", ["receive", "both ways"])
 def test_pairs_of_edges_20_us_apart_on_both_beams_survive_a_saturated_link(load: str) -> None:
     draw = random.Random(5)
@@ -384,32 +427,51 @@ def test_an_idle_board_is_awake_for_less_than_100_cycles_per_overflow() -> None:
         assert (after.awake - before.awake) / overflows < 100
 
 
+def play_press(board: Board, fires: bool) -> None:
+    """A toy that answers with 300 ms of sound and, if it fires, deals four cards in 400 ms."""
+    avr, pressed = board.avr, board.avr.cycle
+    avr.edge(pressed + 50 * MS, SOUND, 1)
+    avr.edge(pressed + 350 * MS, SOUND, 0)
+    if not fires:
+        return
+    avr.analog(0, [(pressed + ms * MS, volts) for ms, volts in ((150, 0.0), (151, 0.3), (550, 0.3), (551, 0.0))])
+    for card in range(4):
+        for pin, lag_ms in ((BEAM_A, 0), (BEAM_B, 20)):
+            avr.edge(pressed + (220 + 80 * card + lag_ms) * MS, pin, 0)
+            avr.edge(pressed + (270 + 80 * card + lag_ms) * MS, pin, 1)
+
+
 def test_a_press_every_3_s_costs_at_most_110_awake_cycles_per_ms() -> None:
     with Board() as board:
         board.connect()
         board.power_on()
         board.session.renew_s = 0.9
         before = board.avr.stats()
-        for trial in range(1, 6):
+        for trial in range(1, 7):
             start = board.avr.cycle
             board.session.renew_s = 0.08
             assert board.ask(press(trial)) is Result.ok
-            pressed = board.avr.cycle
-            board.avr.edge(pressed + 50 * MS, SOUND, 1)
-            board.avr.edge(pressed + 350 * MS, SOUND, 0)
-            board.avr.analog(0, [(pressed + 150 * MS, 0.0), (pressed + 151 * MS, 0.3), (pressed + 550 * MS, 0.3), (pressed + 551 * MS, 0.0)])
-            for card in range(4):
-                for pin, lag in ((BEAM_A, 0), (BEAM_B, 20)):
-                    board.avr.edge(pressed + (220 + 80 * card + lag) * MS, pin, 0)
-                    board.avr.edge(pressed + (270 + 80 * card + lag) * MS, pin, 1)
+            fires = trial % 2 == 0
+            play_press(board, fires)
             end = board.wait(TrialEnd)
-            assert (end.verdict, end.cleared) == (Verdict.ok, 4)
+            assert (end.verdict, end.cleared) == ((Verdict.ok, 4) if fires else (Verdict.no_run, 0))
             board.session.renew_s = 0.9
             board.run((start + 3 * CYCLE_HZ - board.avr.cycle) / MS)
         after = board.avr.stats()
         assert (after.awake - before.awake) / ((after.cycles - before.cycles) / MS) <= 110
-        assert after.min_sp > board.avr.symbol("__heap_start") + 300
-        assert board.status().stack_free > 300
+
+
+def test_the_stack_keeps_its_distance() -> None:
+    with Board() as board:
+        board.connect()
+        board.power_on()
+        assert board.ask(press()) is Result.ok
+        play_press(board, fires=True)
+        board.avr.edge(board.avr.cycle + 300 * MS, LID, 1)
+        board.wait(TrialEnd)
+        told = board.status().stack_free
+        assert told > 300
+        assert abs(told - (board.avr.stats().min_sp - board.avr.symbol("__heap_start"))) <= 4
 
 
 def test_power_lost_by_a_fault_is_told() -> None:

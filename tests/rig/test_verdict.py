@@ -23,16 +23,16 @@ ONE_CARD = ((2000, "beam_a", 1), (3000, "beam_a", 0))
 
 
 def verdict(**given: Any) -> Any:
-    case = dict(
-        drive=Wiring.button,
-        accepted=True,
-        actuated_tick=1000,
-        edges=(),
-        bins=(STILL,) * 10,
-        hopper=50,
-        settings=DEFAULTS,
-        reason=Reason.none,
-    )
+    case = {
+        "drive": Wiring.button,
+        "accepted": True,
+        "actuated_tick": 1000,
+        "edges": (),
+        "bins": (STILL,) * 10,
+        "hopper": 50,
+        "settings": DEFAULTS,
+        "reason": Reason.none,
+    }
     return judge(**(case | given))
 
 

@@ -136,7 +136,11 @@ def test_odd_characters_in_a_device_name_survive_and_are_escaped(tmp_path: Path)
 def test_without_a_compiler_the_twin_names_what_installs_it(tmp_path: Path) -> None:
     environment = os.environ | {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(
-        [LAUNCHRIG, "demo", "--trials", "3", "--out", str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=False
+        [LAUNCHRIG, "demo", "--trials", "3", "--out", str(tmp_path / "out")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 5
     assert len(done.stderr.splitlines()) == 1

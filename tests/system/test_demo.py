@@ -82,7 +82,9 @@ def test_without_double_feeds_every_card_is_counted_as_it_was(brain: str, drive:
 def test_with_double_feeds_trials_differ_and_only_those(demo: Callable[..., Demo]) -> None:
     done = demo("--rig", "twin:roller?double_feed=0.2", "--trials", "250", "--seed", "11")
     different = [
-        true for trial, true in done.pairs() if (int(trial["cleared"]), int(trial["sticking"])) != (true["cleared"], true["sticking"])
+        true
+        for trial, true in done.pairs()
+        if (int(trial["cleared"]), int(trial["sticking"])) != (true["cleared"], true["sticking"])
     ]
     assert different
     assert all(true["double_feeds"] for true in different)

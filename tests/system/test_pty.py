@@ -17,7 +17,11 @@ from tests.system.conftest import LAUNCHRIG
 
 @pytest.fixture
 def port() -> Iterator[str]:
-    process = subprocess.Popen([LAUNCHRIG, "twin", "twin:roller?brain=iid&p_fire=1&jam=0&stick=0", "--pty"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [LAUNCHRIG, "twin", "twin:roller?seed=1&brain=iid&p_fire=1&jam=0&stick=0&slip=0", "--pty"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     path = re.search(r"/dev/pts/\d+", process.stdout.readline())
     assert path

@@ -202,9 +202,9 @@ Result App::echo(const uint8_t* data, uint8_t length) {
 void App::transmit() {
   uint8_t* const out = board::send_buffer();
   const Tick now = board::now();
-  const bool events = link_.events.unsent();
+  const bool flying = link_.events.in_flight();  // then the alarm for a repetition is set already
   uint8_t count = link_.compose(out, slice(now));
-  if (count && events) within(Link::kRetry, now);
+  if (!flying && link_.events.in_flight()) within(Link::kRetry, now);
   if (!count && boot_due_) {
     boot_due_ = false;
     count = write_boot(out);

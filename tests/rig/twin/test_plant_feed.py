@@ -52,9 +52,7 @@ def test_a_card_blocks_a_then_b_and_clears_a_then_b():
 
 
 def test_dwell_and_time_between_the_beams_follow_from_length_and_speed():
-    for (a_on, a_off), (b_on, b_off) in list(zip(passages(run([card()] * 6), A), passages(run([card()] * 6), B), strict=True))[
-        3:
-    ]:
+    for (a_on, a_off), (b_on, b_off) in list(zip(passages(run([card()] * 6), A), passages(run([card()] * 6), B), strict=True))[3:]:
         fly_mm_s = P.beam_b_mm / (b_off - a_off) * CYCLE_HZ
         assert drive().v_inf[Load.card] < fly_mm_s < drive().v_inf[Load.idle]
         assert P.card_mm / fly_mm_s == pytest.approx((a_off - a_on) / CYCLE_HZ, rel=0.01)

@@ -50,9 +50,7 @@ def test_every_message_survives_the_round_trip(kind: type[Message]) -> None:
 
 @pytest.mark.parametrize("kind", MESSAGES.values(), ids=lambda kind: kind.__name__)
 def test_every_message_refuses_a_payload_that_is_one_byte_off(kind: type[Message]) -> None:
-    zero = kind(
-        *({"bytes": b"", "bytes[16]": bytes(16), "u24[]": (), "u32[]": ()}.get(name, 0) for name in kind.LAYOUT)
-    )
+    zero = kind(*({"bytes": b"", "bytes[16]": bytes(16), "u24[]": (), "u32[]": ()}.get(name, 0) for name in kind.LAYOUT))
     payload = codec.pack(zero)
     if payload:
         with pytest.raises(codec.MalformedPayloadError, match=kind.__name__):

@@ -25,9 +25,7 @@ from rig.wire.messages import (
 )
 from rig.wire.session import CEILING_RTO_S, FLOOR_RTO_S, INITIAL_RTO_S, RoundTrip, Session
 
-BOOT = Boot(
-    PROTOCOL_HASH, 0, 1, 0, 0x1234, bytes(16), boot_count=0x105, wiring=0, launcher=0, reset_cause=0, flags=1, cause=0
-)
+BOOT = Boot(PROTOCOL_HASH, 0, 1, 0, 0x1234, bytes(16), boot_count=0x105, wiring=0, launcher=0, reset_cause=0, flags=1, cause=0)
 SESSION = 0x05
 
 
