@@ -61,7 +61,7 @@ def pack_uV(sample: int) -> int:
 
 
 def flags(sample: int) -> BinFlag:
-    """Flags of a sample bin, as they stood when it closed."""
+    """Flags of a sample bin, set when it closed."""
     return BinFlag(sample >> 22 & 3)
 
 
@@ -104,7 +104,7 @@ def judge(
     stalled = longest_run_ms((sample & 0xFFF) >= stall for sample in bins) > settings["stall_ms"]
     wedged = (
         longest_run_ms(mark and bool(sample >> 22 & BinFlag.beam_a) for mark, sample in zip(marks, bins, strict=True))
-        > settings["jam_ms"]
+        >= settings["jam_ms"]
     )
 
     def outcome(verdict: Verdict, why: Reason = Reason.none) -> Judged:

@@ -75,7 +75,7 @@ class Verdict(IntEnum):
     ok = 0
     no_run = 1  # accepted, the roller stayed still: a normal zero
     slip = 2  # the roller ran, the hopper was not empty, nothing came
-    jam = 3  # the beam was blocked longer than jam_ms while driven, or stall current longer than stall_ms
+    jam = 3  # beam A was blocked without a break for jam_ms while driven, or stall current longer than stall_ms
     empty = 4  # the roller ran over an empty hopper
     rejected = 5  # the toy did not take the press, or a precondition failed
     aborted = 6  # ended from outside: STOP, abort, lease or interlock
@@ -97,7 +97,7 @@ class Reason(IntEnum):
     abort = 9  # the host aborted the trial
     lease = 10  # the host fell silent for lease_ms
     stall = 11  # stall current longer than stall_ms
-    beam_jam = 12  # a beam blocked longer than jam_ms while driven
+    beam_jam = 12  # beam A blocked without a break for jam_ms while driven
     timeout = 13  # not quiet within observe_max_ms
     ring_full = 14  # an edge or a sample was lost
     guard = 15  # the guard refused or cut an output
@@ -153,7 +153,7 @@ class ResetFlag(IntFlag):
 
 
 class BinFlag(IntFlag):
-    """Flags in a sample bin, as they stood when the bin closed."""
+    """Flags in a sample bin, set when the bin closed."""
 
     beam_a = 1 << 0
     roller = 1 << 1
@@ -242,7 +242,7 @@ SETTINGS: dict[str, Setting] = {
         50,
         2000,
         False,
-        "a beam blocked longer than this while driven is a jam",
+        "beam A blocked for sample bins in a row of this length while driven is a jam",
     ),
     "stall_ms": Setting(
         "stall_ms",

@@ -88,6 +88,7 @@ uint16_t energised() { return the.on; }
 void cut_in(uint16_t ticks_of_2ms) { the.cut_ticks = ticks_of_2ms; }
 
 uint8_t inputs() { return the.pins; }
+bool interlock_closed() { return the.pins & mask(Channel::interlock); }
 uint8_t settled() { return the.told; }
 
 Losses take_losses() {

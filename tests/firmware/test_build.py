@@ -82,6 +82,15 @@ def test_the_image_holds_no_heap_no_floating_point_and_no_serial_class() -> None
         assert unwanted not in names
 
 
+def test_the_watchdog_is_stopped_before_anything_else() -> None:
+    listing = subprocess.run(["avr-objdump", "-d", str(ELF)], capture_output=True, text=True, check=True).stdout
+    early = listing.index("<early>:")
+    assert early < listing.index("<__do_copy_data>:")
+    # WDTCSR at 0x60, before the first jump: no loop may run with the watchdog of the last life still counting.
+    body = listing[early:].partition("rjmp")[0]
+    assert re.search(r"sts\s+0x0060", body)
+
+
 def test_interrupts_call_nothing() -> None:
     listing = subprocess.run(["avr-objdump", "-d", str(ELF)], capture_output=True, text=True, check=True).stdout
     routines = re.findall(r"<(__vector_\d+)>:\n(.*?)\n\n", listing, re.DOTALL)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,10 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 def built() -> Path:
     """The directory with both programs, up to date."""
-    made = subprocess.run(["make", "-s", f"PYTHON={sys.executable}"], cwd=HERE, capture_output=True, text=True, check=False)
+    (HERE / "build").mkdir(exist_ok=True)
+    with (HERE / "build" / "lock").open("w") as lock:  # parallel test workers build one after the other
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = subprocess.run(["make", "-s", f"PYTHON={sys.executable}"], cwd=HERE, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     return HERE / "build"
 

@@ -146,6 +146,11 @@ TEST_CASE("a command seen before is not carried out again") {
   CHECK(bench.count(Type::POWERED) == 1);
   CHECK(bench.count(Type::REPLY) == 1);
   CHECK(the.energised_count == 1);
+  CHECK(bench.others.back().type == Type::MCU_ACK);  // so that the host stops asking
+  bench.raw(Type::GET_COUNTERS, 1, bench.expected());
+  bench.run(5);
+  CHECK(bench.last(Type::COUNTERS)->u16(protocol::counters_at::duplicate) == 4);
+  CHECK(bench.last(Type::COUNTERS)->u16(protocol::counters_at::gap) == 0);
 }
 
 TEST_CASE("a command ahead of its turn waits, and earns one NAK") {

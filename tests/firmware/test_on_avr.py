@@ -197,6 +197,17 @@ def test_the_tick_looks_at_the_interlock_again() -> None:
         assert board.switched_off(POWER) - opened < 2.1 * MS
 
 
+def test_between_trials_the_interlock_is_looked_at_again_within_a_second() -> None:
+    with Board() as board:
+        board.connect()
+        board.power_on()
+        board.avr.poke(PCICR, b"\0")
+        board.avr.edge(board.avr.cycle + MS, INTERLOCK, 1)
+        board.run(1100)
+        assert not board.is_on(POWER)
+        assert board.wait(Fault).cause == Cause.interlock_open
+
+
 def test_an_output_that_nobody_switches_off_is_cut_at_its_maximum() -> None:
     with Board() as board:
         board.connect()
@@ -242,13 +253,14 @@ def test_a_hang_switches_off_and_resets_and_is_told(interrupts: bool) -> None:
         assert 120 * MS < reset < 132 * MS
 
 
-def test_after_a_watchdog_reset_nothing_goes_on_until_the_fault_is_cleared() -> None:
+@pytest.mark.parametrize("interrupts", [True, False])
+def test_after_a_watchdog_reset_nothing_goes_on_until_the_fault_is_cleared(interrupts: bool) -> None:
     with Board() as board:
         first = board.connect()
         board.power_on()
         place = board.avr.symbol("_ZN5board3nowEv")
         original = bytes(IntelHex(str(ELF.with_suffix(".hex"))).tobinarray(start=place, size=4))
-        board.avr.poke_flash(place, JUMP_TO_ITSELF)
+        board.avr.poke_flash(place, JUMP_TO_ITSELF if interrupts else CLI + JUMP_TO_ITSELF)
         board.mute = True
         board.avr.edge(board.avr.cycle + MS, LID, 1)
         while not board.resets:
@@ -371,6 +383,24 @@ def test_edges_on_either_side_of_an_overflow_are_put_on_the_right_side() -> None
         late = [tick + zero - cycle for (tick, _), cycle in zip(edges_of(board, Channel.beam_b), wanted[BEAM_B], strict=True)]
         assert min(late) > 0
         assert max(late) < 20 * US
+
+
+@pytest.mark.parametrize("pulse_us", [0.5, 1, 2, 3, 4, 5, 8])
+def test_a_pulse_shorter_than_the_way_into_the_interrupt_leaves_the_beams_in_step(pulse_us: float) -> None:
+    with Board() as board:
+        board.connect()
+        start = board.avr.cycle + MS
+        for pin in (BEAM_A, BEAM_B):
+            for level, at in ((0, 0), (1, round(pulse_us * US)), (0, 5 * MS), (1, 9 * MS)):
+                board.avr.edge(start + at, pin, level)
+        board.received.clear()
+        board.run(60)
+        for channel in (Channel.beam_a, Channel.beam_b):
+            seen = edges_of(board, channel)
+            assert [level for _, level in seen] in ([1, 0], [1, 0, 1, 0])
+            assert (seen[-1][0] - seen[-2][0]) / MS == pytest.approx(4, abs=0.01)
+        assert len(edges_of(board, Channel.beam_a)) == 4
+        assert board.status().inputs & 3 == 0
 
 
 @pytest.mark.parametrize("load", ["receive", "both ways"])

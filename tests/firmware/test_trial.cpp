@@ -173,6 +173,14 @@ TEST_CASE_FIXTURE(Powered, "a sound that was there before is no answer") {
   CHECK(reason(finish()) == Reason::no_sound);
 }
 
+TEST_CASE_FIXTURE(Powered, "while the toy sounds the trial goes on") {
+  REQUIRE(start() == Result::ok);
+  sound(50, 1500);
+  CHECK(bench.count(Type::TRIAL_END) == 0);
+  CHECK(verdict(finish()) == Verdict::no_run);
+  CHECK(bins().size() >= 174);
+}
+
 TEST_CASE_FIXTURE(Powered, "a card left in the beam sticks, and the next press is rejected until it is gone") {
   REQUIRE(start() == Result::ok);
   sound(40, 50);
@@ -449,6 +457,28 @@ TEST_CASE_FIXTURE(Powered, "sixteen changes of one slow input fit two records") 
   const auto edges = bench.edges(Channel::lid);
   REQUIRE(edges.size() == 16);
   for (size_t n = 0; n < 16; ++n) CHECK((edges[n] & 1) == n % 2);
+}
+
+TEST_CASE_FIXTURE(Powered, "changes of the slow inputs wait for room together, and every edge comes once") {
+  bool lose = true;
+  bench.lose_to_host = [&] { return lose; };
+  for (int n = 0; n < 40; ++n) {  // fills the ring with beam edges that the host does not get
+    stub::edge(Channel::beam_b, n % 2 == 0);
+    bench.run(1);
+  }
+  for (int n = 0; n < 10; ++n) {
+    stub::edge(n % 2 ? Channel::lid : Channel::sound, n % 4 > 1);
+    bench.run(1);
+  }
+  bench.run(60);
+  CHECK(board::slow.pending() != 0);
+  lose = false;
+  bench.run(200);
+  CHECK(board::slow.pending() == 0);
+  const auto beam = bench.edges(Channel::beam_b), lid = bench.edges(Channel::lid);
+  CHECK(beam.size() == 40);
+  REQUIRE(lid.size() == 5);
+  for (size_t n = 1; n < lid.size(); ++n) CHECK((lid[n] & 1) != (lid[n - 1] & 1));
 }
 
 TEST_CASE_FIXTURE(Powered, "edges that nobody fetches are given up and counted before their time repeats") {

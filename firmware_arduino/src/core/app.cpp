@@ -295,6 +295,8 @@ void App::report() {
 void App::timers() {
   const Tick tick = board::now();
   const Slice now = slice(tick);
+  // Should the pin-change interrupt ever miss the interlock; inside a trial the tick looks as well.
+  if (guard_.anything_on() && !board::interlock_closed()) Guard::trip(Cause::interlock_open);
   alarm_ = tick.overflows;  // the old alarm is void
   reschedule_ = false;
   within(boot_timer(now), tick);

@@ -58,8 +58,9 @@ extern volatile uint8_t latched;
 
 // ---- inputs
 
-uint8_t inputs();   // as the pins are now, bit n = channel n is at level 1
-uint8_t settled();  // as the edge interrupts last told it: the level before the next edge in the queues
+uint8_t inputs();          // as the pins are now, bit n = channel n is at level 1
+bool interlock_closed();   // as the pin is now
+uint8_t settled();         // as the edge interrupts last told it: the level before the next edge in the queues
 
 extern core::EdgeQueue beam_a;
 extern core::EdgeQueue beam_b;

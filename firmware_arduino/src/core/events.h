@@ -33,7 +33,6 @@ class EventRing {
   // makes no sense is none.
   uint8_t acknowledge(uint8_t expected);
 
-  uint8_t next_seq() const { return static_cast<uint8_t>(base_seq_ + count_); }
   uint8_t sent_seq() const { return static_cast<uint8_t>(base_seq_ + sent_); }  // of the next one to send
   bool unsent() const { return sent_ != count_; }
   bool in_flight() const { return sent_ != 0; }

@@ -70,8 +70,7 @@ bool Guard::on(Output output, uint8_t duty) {
   if (!allowed(output, duty, now)) return false;
   {
     const board::Lock lock;
-    const uint8_t closed = 1u << static_cast<uint8_t>(protocol::Channel::interlock);
-    if (board::latched || !(board::inputs() & closed)) return false;
+    if (board::latched || !board::interlock_closed()) return false;
     at_ = board::now();
     board::energise(output, duty);
   }
@@ -148,8 +147,7 @@ Result Guard::clear(Cause cause) {
   if (named == 0 || named >= protocol::kCauseCount) return Result::bad_value;
   const uint8_t mask = static_cast<uint8_t>(~(1u << named));
   const board::Lock lock;
-  const uint8_t closed = 1u << static_cast<uint8_t>(protocol::Channel::interlock);
-  if (cause == Cause::interlock_open && !(board::inputs() & closed)) return Result::refused;
+  if (cause == Cause::interlock_open && !board::interlock_closed()) return Result::refused;
   board::latched = static_cast<uint8_t>(board::latched & mask);
   told_ = static_cast<uint8_t>(told_ & mask);
   return Result::ok;

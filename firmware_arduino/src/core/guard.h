@@ -31,6 +31,7 @@ class Guard {
   void off(protocol::Output output);
   void off_all_but_power();
 
+  bool anything_on() const { return on_ != 0; }
   bool is_on(protocol::Output output) const { return on_ & mask_of(output); }
   const Tick& at() const { return at_; }
   // Slices since the output last changed.

@@ -70,7 +70,7 @@ enum class Verdict : uint8_t {
   ok = 0,
   no_run = 1,  // accepted, the roller stayed still: a normal zero
   slip = 2,  // the roller ran, the hopper was not empty, nothing came
-  jam = 3,  // the beam was blocked longer than jam_ms while driven, or stall current longer than stall_ms
+  jam = 3,  // beam A was blocked without a break for jam_ms while driven, or stall current longer than stall_ms
   empty = 4,  // the roller ran over an empty hopper
   rejected = 5,  // the toy did not take the press, or a precondition failed
   aborted = 6,  // ended from outside: STOP, abort, lease or interlock
@@ -92,7 +92,7 @@ enum class Reason : uint8_t {
   abort = 9,  // the host aborted the trial
   lease = 10,  // the host fell silent for lease_ms
   stall = 11,  // stall current longer than stall_ms
-  beam_jam = 12,  // a beam blocked longer than jam_ms while driven
+  beam_jam = 12,  // beam A blocked without a break for jam_ms while driven
   timeout = 13,  // not quiet within observe_max_ms
   ring_full = 14,  // an edge or a sample was lost
   guard = 15,  // the guard refused or cut an output
@@ -146,7 +146,7 @@ constexpr uint8_t brown_out = 1 << 2;
 constexpr uint8_t watchdog = 1 << 3;
 }
 
-// Flags in a sample bin, as they stood when the bin closed.
+// Flags in a sample bin, set when the bin closed.
 namespace bin_flag {
 constexpr uint8_t beam_a = 1 << 0;
 constexpr uint8_t roller = 1 << 1;
@@ -160,7 +160,7 @@ enum class Setting : uint8_t {
   onset_ms = 4,  // a roller that has not started within this stays still
   quiet_ms = 5,  // no edge, no drive and no sound for this long ends a trial
   observe_max_ms = 6,  // a trial that is not quiet by then ends
-  jam_ms = 7,  // a beam blocked longer than this while driven is a jam
+  jam_ms = 7,  // beam A blocked for sample bins in a row of this length while driven is a jam
   stall_ms = 8,  // stall current longer than this is a jam
   stall_mA = 9,  // current from which the roller counts as stalled
   roller_on_mA = 10,  // current from which the roller counts as running

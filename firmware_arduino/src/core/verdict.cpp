@@ -47,7 +47,7 @@ bool VerdictMachine::bin(uint16_t current_sum, uint8_t flags) {
   if (!jammed()) {
     if (stalled_run_ * protocol::kBinMs > stall_ms_) {
       jam_ = Reason::stall;
-    } else if (blocked_run_ * protocol::kBinMs > jam_ms_) {
+    } else if (blocked_run_ * protocol::kBinMs >= jam_ms_) {
       jam_ = Reason::beam_jam;
     }
   }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint8_t kTickCounts = 125;  // 16 MHz / 256 / 125 = 500 Hz
 constexpr uint8_t kReference = _BV(REFS0);
+// Enabled anew for each conversion: an enabled ADC starts one by itself whenever the CPU goes to sleep, and while that one
+// runs neither the channel nor a start would be taken.
 constexpr uint8_t kConvert = _BV(ADEN) | _BV(ADSC) | _BV(ADPS2) | _BV(ADPS1) | _BV(ADPS0);
 constexpr uint8_t kPerBin = 5;
 constexpr uint8_t kVoltagePhase = 1;
@@ -21,6 +23,7 @@ volatile bool sampling;
 
 // Of the bin that is being filled; only the tick touches them while sampling.
 uint8_t phase;
+uint8_t beam_mark;  // of beam A's queue when the bin began: equal at its end, no edge came in between
 uint16_t current_sum;
 uint16_t voltage;
 
@@ -69,6 +72,7 @@ ISR(TIMER0_COMPA_vect) {
   const uint16_t counts = ADC;
   const uint8_t done = phase;
   uint8_t next = done + 1;
+  ADCSRA = 0;
   ADMUX = next == kVoltagePhase ? kReference | kVoltageChannel : kReference | kCurrentChannel;
   ADCSRA = kConvert;
   if (done == kVoltagePhase) {
@@ -83,10 +87,13 @@ ISR(TIMER0_COMPA_vect) {
     } else {
       closed.current_sum = current_sum;
       closed.voltage = voltage;
-      closed.flags = ((PINB & kBeamA) ? 0 : protocol::bin_flag::beam_a) | ((DDRD & kRoller) ? protocol::bin_flag::roller : 0);
+      // A gap between two cards may be shorter than a bin, so the level alone would join them into one long card.
+      const bool still = board::beam_a.mark() == beam_mark;
+      closed.flags = (still && !(PINB & kBeamA) ? protocol::bin_flag::beam_a : 0) | ((DDRD & kRoller) ? protocol::bin_flag::roller : 0);
       closed_full = true;
     }
     GPIOR0 |= board::due::bin;
+    beam_mark = board::beam_a.mark();
     current_sum = 0;
   }
   phase = next;
@@ -97,9 +104,11 @@ namespace board {
 void start_sampling() {
   const Lock lock;
   phase = 0;
+  beam_mark = beam_a.mark();
   current_sum = 0;
   closed_full = false;
   sampling = true;
+  ADCSRA = 0;
   ADMUX = kReference | kCurrentChannel;
   ADCSRA = kConvert;
   start_tick();

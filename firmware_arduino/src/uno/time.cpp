@@ -179,6 +179,8 @@ uint8_t inputs() {
   return levels;
 }
 
+bool interlock_closed() { return !(PINC & kInterlock); }
+
 uint8_t settled() {
   uint8_t levels = slow_levels;
   if (TCCR1B & _BV(ICES1)) levels |= channel_bit(protocol::Channel::beam_a);

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real firmware and the real host on a bench whose beams do exactly what a test says: no plant decides anything."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rig.board import IDLE_RENEW_S, Board
+from rig.firmware import packaged
+from rig.links.twin import TwinLink
+from rig.twin.avr import CYCLE_HZ, Avr
+from rig.twin.bench import TwinBench
+from rig.wire.messages import Channel, Echo, Echoed, Edges, Message
+
+BEAM_A, BEAM_B, SOUND, INTERLOCK, LID = 8, 2, 13, 17, 18
+BLOCKED, CLEAR = 0, 1  # as the pins see it
+MS = CYCLE_HZ // 1000
+US = MS // 1000
+BYTE_CYCLES = 1360  # 10 bits at the 117,647 baud that 16 MHz makes of 115,200
+NEVER = 1 << 62
+
+PinEdge = tuple[int, int, int]
+"""(cycle, pin, level at the pin)"""
+
+Seen = tuple[int, int]
+"""(tick, 1 = blocked)"""
+
+
+@dataclass(slots=True)
+class Script:
+    """A plan, as the bench takes it."""
+
+    edges: Sequence[PinEdge] = ()
+    analog: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
+
+
+class ScriptedPlant:
+    """A launcher that does nothing of its own; `on_launch` says what it does from the cycle of a button-down on."""
+
+    def __init__(self, on_launch: Callable[[int], Script] | None = None) -> None:
+        self.on_launch = on_launch
+        self.launched: int | None = None
+
+    def start(self, cycle: int) -> Script:
+        levels = ((BEAM_A, CLEAR), (BEAM_B, CLEAR), (SOUND, 0), (INTERLOCK, 0), (LID, 0))
+        return Script([(cycle, pin, level) for pin, level in levels], {0: [(cycle, 0.0)], 1: [(cycle, 2.3)]})
+
+    def output(self, cycle: int, signal: str, value: float) -> Script | None:
+        if signal != "launch" or not value or self.on_launch is None:
+            return None
+        self.launched = cycle
+        return self.on_launch(cycle)
+
+    def idle_after(self) -> int:
+        return 0
+
+    def open_lid(self, cycle: int) -> Script:
+        raise NotImplementedError
+
+    close_lid = open_lid
+
+    def take_out(self, cycle: int) -> int:
+        raise NotImplementedError
+
+    def load(self, cycle: int, cards: int) -> None:
+        raise NotImplementedError
+
+    def clear_mouth(self, cycle: int) -> tuple[int, Script]:
+        raise NotImplementedError
+
+    def clean(self, cycle: int) -> None:
+        raise NotImplementedError
+
+
+@contextmanager
+def bench_of(plant: ScriptedPlant | None = None) -> Iterator[TwinBench]:
+    """The packaged firmware on a bench of `plant`."""
+    bench = TwinBench(plant or ScriptedPlant(), Avr(packaged("elf")))
+    try:
+        yield bench
+    finally:
+        assert not bench.crashed
+        assert not bench.unmodelled
+        bench.close()
+
+
+class EdgeBoard(Board):
+    """The host's board, which keeps every edge that it is told, as (tick, level) by channel."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self.bench = bench
+        self.edges: dict[Channel, list[Seen]] = {channel: [] for channel in Channel}
+        super().__init__(TwinLink(bench), self.keep, nonce=lambda: 7, new_uuid=lambda: bytes(range(16)))
+        self.run_to(bench.avr.cycle + 50 * MS)  # READY is followed by the levels
+        self.forget()
+
+    def keep(self, message: Message) -> None:
+        if isinstance(message, Edges):
+            assert message.trial == 0
+            self.edges[Channel(message.channel)] += [
+                (message.tick - ((message.tick - (word >> 1)) & 0x7FFFFFFF), word & 1) for word in message.edges
+            ]
+
+    def forget(self) -> None:
+        for edges in self.edges.values():
+            edges.clear()
+
+    def run_to(self, cycle: int) -> None:
+        while self.bench.avr.cycle < cycle:
+            self.serve(cycle / CYCLE_HZ)
+
+
+class SaturatingBoard(EdgeBoard):
+    """A host that, while `saturated`, lets neither line rest: echoes at work all the time, acknowledgements between them."""
+
+    AT_WORK = 3
+
+    def __init__(self, bench: TwinBench, seed: int) -> None:
+        self._draw = random.Random(seed)
+        self._unanswered = 0
+        self._line_free = 0
+        self.sent_bytes = self.received_bytes = 0
+        self.saturated = False
+        super().__init__(bench)
+
+    def keep(self, message: Message) -> None:
+        super().keep(message)
+        self._unanswered -= isinstance(message, Echoed)
+
+    def serve(self, deadline: float) -> None:
+        if not self.saturated:
+            return super().serve(deadline)
+        link, session, avr = self.link, self.session, self.bench.avr
+        if avr.cycle >= self._line_free - BYTE_CYCLES:
+            while self._unanswered < self.AT_WORK:
+                session.send(Echo(self._draw.randbytes(48)))
+                self._unanswered += 1
+            session.renew_s = 0.0  # whenever there is nothing else to say
+            out = session.output(link.clock.now())
+            link.write(out)
+            self.sent_bytes += len(out)
+            self._line_free = max(self._line_free, avr.cycle) + len(out) * BYTE_CYCLES
+        data = self.bench.read(min(round(deadline * CYCLE_HZ), self._line_free - BYTE_CYCLES // 2))
+        self.received_bytes += len(data)
+        for message in session.receive(data, link.clock.now()):
+            self._take(message)
+        self._answers.clear()
+        return None
+
+    def calm_down(self) -> None:
+        self.saturated = False
+        self.session.renew_s = IDLE_RENEW_S
+        self.run_to(self.bench.avr.cycle + 500 * MS)
