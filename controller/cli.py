@@ -15,7 +15,9 @@ import typer
 from rich.console import Console
 
 from controller import durations
+from controller.errors import RefusedError
 from rig import __version__
+from rig.errors import RigError
 
 EXIT_CODES = """Exit codes: 0 pass; 1 limits failed; 2 usage or bad input; 3 inconclusive; 4 aborted; 5 rig fault."""
 MAX_TRIALS = 10_000_000
@@ -32,10 +34,6 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs in the store.", epilog=EXIT_CODES, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
-
-
-class UsageError(Exception):
-    """An option or argument that cannot be meant."""
 
 
 # ---------------------------------------------------------------------- what options may hold
@@ -237,7 +235,7 @@ def twin(
     from controller.twins import list_parameters, serve
 
     if listing == pty:
-        raise UsageError("twin: say one of --list and --pty")
+        raise RefusedError("twin: say one of --list and --pty")
     console = Console(soft_wrap=True)
     if listing:
         list_parameters(console)
@@ -255,16 +253,9 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command with `arguments` and return its exit code."""
-    from controller.calibrate.fit import CalibrationError
-    from controller.odds.build import OddsError
-    from controller.store.store import StoreError
-    from rig.errors import RigError
-
     try:
         return int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
-    except UsageError as error:
-        return _fail(str(error), 2)
-    except (StoreError, CalibrationError, OddsError) as error:
+    except RefusedError as error:
         return _fail(str(error), 2)
     except RigError as error:
         return _fail(str(error), error.exit_code)

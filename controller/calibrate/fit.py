@@ -10,10 +10,11 @@ from controller.calibrate.count import Count, fit_count
 from controller.calibrate.faults import FaultRate, fit_faults
 from controller.calibrate.fire import Fire, fit_fire
 from controller.calibrate.table import tabulate
+from controller.errors import RefusedError
 from controller.store.records import RunData
 
 
-class CalibrationError(ValueError):
+class CalibrationError(RefusedError):
     """These runs cannot be fitted together; the text is one line that says why."""
 
 

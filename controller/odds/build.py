@@ -15,6 +15,7 @@ from typing import Any
 from controller.calibrate.count import Count
 from controller.calibrate.fire import Fire
 from controller.calibrate.fit import Fit
+from controller.errors import RefusedError
 from controller.store.records import Run, RunData, raw_sha256
 
 SCHEMA_VERSION = "1.0.0"
@@ -24,7 +25,7 @@ _FIRMWARE_FIELDS = ("version", "build_id", "sha256", "protocol_hash")
 Json = dict[str, Any]
 
 
-class OddsError(ValueError):
+class OddsError(RefusedError):
     """The odds cannot be vouched for; the text is one line that says why."""
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import psutil
 
+from controller.errors import RefusedError
+
 NETWORK_FILE_SYSTEMS = frozenset(
     {"9p", "afpfs", "afs", "beegfs", "ceph", "cifs"}
     | {"coda", "davfs", "fuse.curlftpfs", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs"}
@@ -32,7 +34,7 @@ _START_TOLERANCE_S = 10.0
 """A process's start time is worked out from the boot time, which shifts when the wall clock is set."""
 
 
-class StoreError(Exception):
+class StoreError(RefusedError):
     """The store cannot be used as asked: one line that says what is wrong, where, and what would be right."""
 
 

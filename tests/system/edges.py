@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -116,7 +117,7 @@ class EdgeBoard(Board):
 class SaturatingBoard(EdgeBoard):
     """A host that, while `saturated`, lets neither line rest: echoes at work all the time, acknowledgements between them."""
 
-    AT_WORK = 3
+    AT_WORK = 2  # more answers than that find no room in the board's ring, and are refused instead of sent
 
     def __init__(self, bench: TwinBench, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -154,3 +155,64 @@ class SaturatingBoard(EdgeBoard):
         self.saturated = False
         self.session.renew_s = IDLE_RENEW_S
         self.run_to(self.bench.avr.cycle + 500 * MS)
+
+
+def random_gaps(draw: random.Random, per_s: float, shortest: int) -> Iterator[int]:
+    """Gaps in cycles, `per_s` on average: one in ten the shortest there may be, the others exponential beyond it."""
+    mean = (CYCLE_HZ / per_s - shortest) / 0.9
+    while True:
+        yield shortest if draw.random() < 0.1 else shortest + round(draw.expovariate(1 / mean))
+
+
+class Compared:
+    """What one beam did beside what the host was told, edge by edge; what was compared is forgotten."""
+
+    def __init__(self, pin: int, channel: Channel) -> None:
+        self.pin, self.channel = pin, channel
+        self.compared = 0
+        self.wrong_levels = 0
+        self.differences: Counter[int] = Counter()  # cycle scheduled less tick told
+        self._scheduled: list[PinEdge] = []
+        self._levels = 0
+
+    def schedule(self, cycles: Sequence[int]) -> list[PinEdge]:
+        """The edges at these cycles, blocked and clear in turn."""
+        edges = [(cycle, self.pin, n & 1) for n, cycle in enumerate(cycles, start=self._levels)]
+        self._levels += len(cycles)
+        self._scheduled += edges
+        return edges
+
+    def take(self, board: EdgeBoard) -> None:
+        """Compare everything told so far."""
+        seen = board.edges[self.channel]
+        pairs = list(zip(self._scheduled, seen, strict=False))
+        self.differences.update(cycle - tick for (cycle, _, _), (tick, _) in pairs)
+        self.wrong_levels += sum(level == blocked for (_, _, level), (_, blocked) in pairs)
+        self.compared += len(pairs)
+        del self._scheduled[: len(pairs)], seen[: len(pairs)]
+
+    def assert_all_told(self, board: EdgeBoard) -> None:
+        """None lost, none doubled, none invented, every level right. (An edge lost in the middle shows as wrong levels.)"""
+        self.take(board)
+        assert (len(self._scheduled), len(board.edges[self.channel]), self.wrong_levels) == (0, 0, 0)
+
+
+def drive(board: EdgeBoard, streams: Sequence[tuple[Compared, Iterator[int]]], count: int) -> None:
+    """Give every beam of `streams` `count` edges with these gaps, while the host listens and acknowledges."""
+    avr = board.bench.avr
+    begin = avr.cycle + 10 * MS
+    at = [begin] * len(streams)
+    left = [count] * len(streams)
+    while any(left):
+        horizon = avr.cycle + CYCLE_HZ
+        for n, (compared, gaps) in enumerate(streams):
+            cycles = []
+            while left[n] and at[n] < horizon:
+                cycles.append(at[n])
+                at[n] += next(gaps)
+                left[n] -= 1
+            avr.edges(compared.schedule(cycles))
+        board.run_to(horizon - 10 * MS)
+        for compared, _ in streams:
+            compared.take(board)
+    board.run_to(max(at) + 100 * MS)

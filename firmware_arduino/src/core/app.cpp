@@ -27,12 +27,9 @@ constexpr Slice kEepromByte = slices(5);    // one write, 3.4 ms
 constexpr Slice kRest = slices(1000);       // the loop must come by once in 1.05 s to carry the overflows
 
 Reason reason_of(Cause cause) {
-  switch (cause) {
-    case Cause::interlock_open: return Reason::interlock;
-    case Cause::lease_lapsed: return Reason::lease;
-    case Cause::stop_received: return Reason::stop;
-    default: return Reason::guard;
-  }
+  if (cause == Cause::interlock_open) return Reason::interlock;
+  if (cause == Cause::lease_lapsed) return Reason::lease;
+  return cause == Cause::stop_received ? Reason::stop : Reason::guard;
 }
 
 }  // namespace

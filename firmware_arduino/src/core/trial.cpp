@@ -40,7 +40,6 @@ Result Trial::request(const uint8_t* payload) {
   direct_ = direct;
   run_ms_ = run_ms;
   duty_ = duty;
-  hopper_ = get16(payload + at::hopper);
   moment_ = get48(payload + at::not_before);
   if (moment_.overflows == 0 && moment_.low == 0) moment_ = board::now();
   timed_ = true;
@@ -50,7 +49,7 @@ Result Trial::request(const uint8_t* payload) {
   bins_ = 0;
   state_ = State::waiting;
   const Rules rules = {direct,
-                       hopper_,
+                       get16(payload + at::hopper),
                        setting(Setting::roller_on_mA),
                        setting(Setting::stall_mA),
                        setting(Setting::jam_ms),

@@ -59,7 +59,6 @@ class Trial {
   uint32_t number_ = 0;
   Tick moment_ = {0, 0};
   Tick actuated_at_ = {0, 0};
-  uint16_t hopper_ = 0;
   uint16_t run_ms_ = 0;
   uint16_t bins_ = 0;
   uint16_t quiet_bins_ = 0;

@@ -13,6 +13,9 @@ namespace {
 constexpr uint16_t kUaPerSum = protocol::kCurrentUaPerCount / protocol::kCurrentSamplesPerBin;
 static_assert(kUaPerSum * protocol::kCurrentSamplesPerBin == protocol::kCurrentUaPerCount, "exact in integers");
 
+// The least sum that stands for so much current: sum * 1222 uA >= mA * 1000.
+uint16_t sum_of(uint16_t mA) { return static_cast<uint16_t>((mA * 1000ul + kUaPerSum - 1) / kUaPerSum); }
+
 Verdict verdict_of(Reason external, bool actuated) {
   switch (external) {
     case Reason::interlock: return actuated ? Verdict::aborted : Verdict::rejected;
@@ -32,17 +35,16 @@ void VerdictMachine::start(const Rules& rules) {
   *this = VerdictMachine();
   direct_ = rules.direct;
   hopper_ = rules.hopper;
-  roller_on_ = rules.roller_on_mA * 1000ul;
-  stall_ = rules.stall_mA * 1000ul;
+  roller_on_ = sum_of(rules.roller_on_mA);
+  stall_ = sum_of(rules.stall_mA);
   jam_ms_ = rules.jam_ms;
   stall_ms_ = rules.stall_ms;
 }
 
 bool VerdictMachine::bin(uint16_t current_sum, uint8_t flags) {
-  const uint32_t current_uA = static_cast<uint32_t>(current_sum) * kUaPerSum;
-  const bool driven = direct_ ? (flags & protocol::bin_flag::roller) != 0 : current_uA >= roller_on_;
+  const bool driven = direct_ ? (flags & protocol::bin_flag::roller) != 0 : current_sum >= roller_on_;
   if (driven) ++driven_bins_;
-  stalled_run_ = current_uA >= stall_ ? static_cast<uint16_t>(stalled_run_ + 1) : 0;
+  stalled_run_ = current_sum >= stall_ ? static_cast<uint16_t>(stalled_run_ + 1) : 0;
   blocked_run_ = driven && (flags & protocol::bin_flag::beam_a) ? static_cast<uint16_t>(blocked_run_ + 1) : 0;
   if (!jammed()) {
     if (stalled_run_ * protocol::kBinMs > stall_ms_) {

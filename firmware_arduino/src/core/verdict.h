@@ -38,7 +38,7 @@ class VerdictMachine {
   Outcome finish(protocol::Reason external, bool actuated, bool accepted) const;
 
  private:
-  uint32_t roller_on_ = 0, stall_ = 0;  // mA * 1000
+  uint16_t roller_on_ = 0, stall_ = 0;  // as sums of a bin
   uint16_t hopper_ = 0, jam_ms_ = 0, stall_ms_ = 0;
   uint16_t driven_bins_ = 0, stalled_run_ = 0, blocked_run_ = 0;
   uint16_t cleared_ = 0;
