@@ -15,7 +15,8 @@ from controller.run import Outcome, conduct
 from controller.signals import StopFlag
 from controller.store.records import RunData
 from controller.store.store import Store
-from rig.open import Rig, open_rig
+from rig.open import open_rig
+from rig.rig import Rig
 from rig.wire.messages import Wiring
 
 

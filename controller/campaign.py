@@ -18,7 +18,7 @@ from controller.store.records import Trial
 from controller.store.store import Store
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, PressRequest, RollerLauncher
-from rig.open import Rig
+from rig.rig import Rig
 from rig.wire.messages import TICK_HZ, Wiring
 
 # After this many presses in a row that ran and brought nothing, someone looks into the hopper and cleans the roller.

@@ -28,7 +28,8 @@ from controller.run import Outcome, conduct
 from controller.signals import stop_on_signals
 from controller.store.records import RunData
 from controller.store.store import Store, StoreError
-from rig.open import Rig, open_rig
+from rig.open import open_rig
+from rig.rig import Rig
 from rig.wire.messages import Wiring
 
 # The decision source of `direct` drive: the model that the public claim fits best, with a seed of its own.

@@ -20,7 +20,7 @@ from controller.store.store import Store
 from controller.versions import versions
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, RollerLauncher
-from rig.open import Rig
+from rig.rig import Rig
 from rig.wire.messages import STOP_SEND, Boot, Launcher
 
 EXIT_PASS, EXIT_INCONCLUSIVE, EXIT_ABORTED, EXIT_RIG = 0, 3, 4, 5

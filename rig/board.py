@@ -89,15 +89,17 @@ class Board:
 
     def _open(self) -> None:
         clock = self.link.clock
-        self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
-        deadline = clock.now() + COMMAND_S
-        while not self.session.open:
-            if clock.now() >= deadline:
-                raise LinkLostError(
-                    f"the board says BOOT but does not answer HELLO within {COMMAND_S:.0f} s; check the line from the host to D0"
-                )
-            self.serve(deadline)
-        self.session.renew_s = IDLE_RENEW_S
+        for _ in range(2):  # a nonce that happens to be the one before is taken for a repetition and not answered
+            self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
+            deadline = clock.now() + COMMAND_S / 2
+            while not self.session.open and clock.now() < deadline:
+                self.serve(deadline)
+            if self.session.open:
+                self.session.renew_s = IDLE_RENEW_S
+                return
+        raise LinkLostError(
+            f"the board says BOOT but does not answer HELLO within {COMMAND_S:.0f} s; check the line from the host to D0"
+        )
 
     def serve(self, deadline: float) -> None:
         """One turn: write what is due, wait for bytes until `deadline` (or until something is due), take what came."""

@@ -16,7 +16,7 @@ import numpy as np
 from rig.errors import BadRigError
 from rig.firmware import flash_image, packaged
 from rig.links.twin import TwinLink
-from rig.open import Rig
+from rig.rig import Rig
 from rig.twin.avr import Avr
 from rig.twin.bench import TwinBench, TwinOperator
 from rig.twin.join import truth_of

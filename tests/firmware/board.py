@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from rig.twin.avr import CYCLE_HZ, Avr, Output
 from rig.wire import codec
 from rig.wire.frame import Frame, encode
-from rig.wire.messages import PROTOCOL_HASH, Boot, Edges, GetStatus, Message, Power, Ready, Reply, Result, Status
+from rig.wire.messages import PROTOCOL_HASH, Boot, Channel, Edges, GetStatus, Message, Power, Press, Ready, Reply, Result, Status
 from rig.wire.session import Session
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware_arduino"
@@ -19,6 +19,7 @@ ELF = FIRMWARE / "build" / "firmware_arduino.ino.elf"
 BEAM_A, BEAM_B, SOUND, INTERLOCK, LID = 8, 2, 13, 17, 18
 ROLLER, LAUNCH, POWER = 3, 16, 19
 MS = CYCLE_HZ // 1000
+US = CYCLE_HZ // 1_000_000
 
 AMessage = TypeVar("AMessage", bound=Message)
 
@@ -120,3 +121,18 @@ class Board:
     def switched_off(self, pin: int) -> int:
         """Cycle at which the pin last went off."""
         return next(output.cycle for output in reversed(self.outputs) if output.pin == pin and output.value == 0)
+
+
+def press(trial: int = 1, not_before: int = 0, drive: int = 0, run_ms: int = 0, duty: int = 0) -> Press:
+    """A press of burst 1 with 50 cards in the hopper."""
+    return Press(trial, 1, 0, drive, not_before, 50, run_ms, duty)
+
+
+def edges_of(board: Board, channel: Channel) -> list[tuple[int, int]]:
+    """Every edge received on a channel, as (tick, level)."""
+    return [
+        (message.tick - ((message.tick - (word >> 1)) & 0x7FFFFFFF), word & 1)
+        for message in board.received
+        if isinstance(message, Edges) and message.channel == channel
+        for word in message.edges
+    ]

@@ -85,7 +85,7 @@ def test_the_image_holds_no_heap_no_floating_point_and_no_serial_class() -> None
 def test_the_watchdog_is_stopped_before_anything_else() -> None:
     listing = subprocess.run(["avr-objdump", "-d", str(ELF)], capture_output=True, text=True, check=True).stdout
     early = listing.index("<early>:")
-    assert early < listing.index("<__do_copy_data>:")
+    assert early < listing.index("<__do_clear_bss>:")
     # WDTCSR at 0x60, before the first jump: no loop may run with the watchdog of the last life still counting.
     body = listing[early:].partition("rjmp")[0]
     assert re.search(r"sts\s+0x0060", body)

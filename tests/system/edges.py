@@ -14,14 +14,14 @@ from rig.firmware import packaged
 from rig.links.twin import TwinLink
 from rig.twin.avr import CYCLE_HZ, Avr
 from rig.twin.bench import TwinBench
-from rig.wire.messages import Channel, Echo, Echoed, Edges, Message
+from rig.wire.messages import Channel, Echo, Echoed, Edges, Message, TrialEnd
 
 BEAM_A, BEAM_B, SOUND, INTERLOCK, LID = 8, 2, 13, 17, 18
 BLOCKED, CLEAR = 0, 1  # as the pins see it
 MS = CYCLE_HZ // 1000
 US = MS // 1000
 BYTE_CYCLES = 1360  # 10 bits at the 117,647 baud that 16 MHz makes of 115,200
-NEVER = 1 << 62
+BEAM_B_LATEST = 10 * US  # one interrupt that is running or a lock (at most 8 us), and the way into its own
 
 PinEdge = tuple[int, int, int]
 """(cycle, pin, level at the pin)"""
@@ -42,38 +42,17 @@ class ScriptedPlant:
     """A launcher that does nothing of its own; `on_launch` says what it does from the cycle of a button-down on."""
 
     def __init__(self, on_launch: Callable[[int], Script] | None = None) -> None:
-        self.on_launch = on_launch
-        self.launched: int | None = None
+        self._on_launch = on_launch
 
     def start(self, cycle: int) -> Script:
         levels = ((BEAM_A, CLEAR), (BEAM_B, CLEAR), (SOUND, 0), (INTERLOCK, 0), (LID, 0))
         return Script([(cycle, pin, level) for pin, level in levels], {0: [(cycle, 0.0)], 1: [(cycle, 2.3)]})
 
     def output(self, cycle: int, signal: str, value: float) -> Script | None:
-        if signal != "launch" or not value or self.on_launch is None:
-            return None
-        self.launched = cycle
-        return self.on_launch(cycle)
+        return self._on_launch(cycle) if self._on_launch and signal == "launch" and value else None
 
     def idle_after(self) -> int:
         return 0
-
-    def open_lid(self, cycle: int) -> Script:
-        raise NotImplementedError
-
-    close_lid = open_lid
-
-    def take_out(self, cycle: int) -> int:
-        raise NotImplementedError
-
-    def load(self, cycle: int, cards: int) -> None:
-        raise NotImplementedError
-
-    def clear_mouth(self, cycle: int) -> tuple[int, Script]:
-        raise NotImplementedError
-
-    def clean(self, cycle: int) -> None:
-        raise NotImplementedError
 
 
 @contextmanager
@@ -89,25 +68,27 @@ def bench_of(plant: ScriptedPlant | None = None) -> Iterator[TwinBench]:
 
 
 class EdgeBoard(Board):
-    """The host's board, which keeps every edge that it is told, as (tick, level) by channel."""
+    """The host's board, which keeps every edge that it is told, as (tick, level) by channel, and the ends of trials."""
 
     def __init__(self, bench: TwinBench) -> None:
         self.bench = bench
         self.edges: dict[Channel, list[Seen]] = {channel: [] for channel in Channel}
+        self.trials: set[int] = set()  # that edges were told to belong to; 0 = none
+        self.ends: list[TrialEnd] = []
         super().__init__(TwinLink(bench), self.keep, nonce=lambda: 7, new_uuid=lambda: bytes(range(16)))
         self.run_to(bench.avr.cycle + 50 * MS)  # READY is followed by the levels
-        self.forget()
+        for edges in self.edges.values():
+            edges.clear()
+        self.trials.clear()
 
     def keep(self, message: Message) -> None:
+        if isinstance(message, TrialEnd):
+            self.ends.append(message)
         if isinstance(message, Edges):
-            assert message.trial == 0
+            self.trials.add(message.trial)
             self.edges[Channel(message.channel)] += [
                 (message.tick - ((message.tick - (word >> 1)) & 0x7FFFFFFF), word & 1) for word in message.edges
             ]
-
-    def forget(self) -> None:
-        for edges in self.edges.values():
-            edges.clear()
 
     def run_to(self, cycle: int) -> None:
         while self.bench.avr.cycle < cycle:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rig that is open: a link to a board, the person at the bench, and what is known of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rig.links.base import Link
+from rig.operator import Operator
+
+Truth = Callable[[Sequence[tuple[int, int | None]], float], dict[str, Any]]
+"""From `(trial, actuation tick)` of every trial, and tick 0 in seconds of the link's clock, to what `truth.json` holds."""
+
+
+@dataclass(slots=True)
+class Rig:
+    """A rig that is open.
+
+    url: with the seed in force. launcher: the kind of machine. nonce: for each conversation. new_uuid: for a board that
+    has none yet. truth: None for a rig that is no twin, and not to be called
+    before everything measured is on disk. image: the flash image that runs, where that is known.
+    """
+
+    url: str
+    launcher: str
+    seed: int | None
+    link: Link
+    operator: Operator
+    nonce: Callable[[], int]
+    new_uuid: Callable[[], bytes]
+    truth: Truth | None
+    image: bytes | None
+
+    def close(self) -> None:
+        """Let go of the rig."""
+        self.link.close()
