@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A million edges of each beam at 500 a second through the real firmware: none lost, beam A's told to the very cycle.
 
-Takes two or three minutes. `tests/system/test_edges.py` does the same with fewer, and bursts on a full link.
+Takes a minute or two. `tests/system/test_edges.py` does the same with fewer, and bursts on a full link.
 """
 
 from __future__ import annotations

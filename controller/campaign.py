@@ -17,14 +17,16 @@ from controller.ledger import FillAccount, History
 from controller.store.records import Trial
 from controller.store.store import Store
 from rig.errors import OperatorNeededError, RigError, StopAskedError
-from rig.launcher import Happening, PressRequest, RollerLauncher
+from rig.launcher import Happening, PressRequest, RollerLauncher, TrialLostError
 from rig.rig import Rig
+from rig.trial import TrialRecord
 from rig.wire.messages import TICK_HZ, Wiring
 
 # After this many presses in a row that ran and brought nothing, someone looks into the hopper and cleans the roller.
 SLIPS_BEFORE_LOOK = 3
-# After this many trials in a row that the rig spoiled, it is broken: one cause, not twenty failures.
-FAULTS_BEFORE_END = 5
+# After this many trials in a row that told nothing, the rig is broken: one cause, not twenty failures.
+WASTED = ("fault", "rejected", "aborted")
+WASTED_BEFORE_END = 5
 # A toy sounds when its lid closes; a press must not be taken for accepted by that sound.
 LID_SOUND_S = 2.0
 # The MCU acts on its 2 ms tick; what comes later than twice that was held up.
@@ -92,7 +94,7 @@ class CampaignRun:
         self._fills = 0
         self._dealt = 0
         self._slips = 0
-        self._faults = 0
+        self._wasted = 0
         self._due_tick = 0
 
     # ------------------------------------------------------------------ happenings
@@ -115,8 +117,6 @@ class CampaignRun:
         pace_ticks = round(self._campaign.pace_s * TICK_HZ)
         self._reload(launcher)
         for number in range(1, self._campaign.trials + 1):
-            if self._stop_asked():
-                raise StopAskedError("stopped by the operator")
             account = self._fresh_account(launcher)
             burst, index = next(places)
             trial = self._press(
@@ -134,6 +134,8 @@ class CampaignRun:
             )
             self._due_tick = self._next_due(trial) + pace_ticks
             self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
+            if self._stop_asked():
+                raise StopAskedError("stopped by the operator")
             if number < self._campaign.trials:
                 self._tend(launcher, account, trial)
         with suppress(OperatorNeededError):  # no further press needs a person
@@ -151,7 +153,14 @@ class CampaignRun:
         return self._due_tick if 0 <= late <= ON_TIME_TICKS else trial.tick
 
     def _press(self, launcher: RollerLauncher, account: FillAccount, request: PressRequest) -> Trial:
-        trial, self._history = self._history.place(launcher.press(request), account.number)
+        try:
+            return self._keep(launcher.press(request), account)
+        except TrialLostError as lost:
+            self._keep(lost.record, account)
+            raise lost.cause from lost
+
+    def _keep(self, record: TrialRecord, account: FillAccount) -> Trial:
+        trial, self._history = self._history.place(record, account.number)
         self._store.add_trial(self._run_id, trial)
         account.take(trial)
         self._dealt += trial.dealt
@@ -161,9 +170,9 @@ class CampaignRun:
 
     def _tend(self, launcher: RollerLauncher, account: FillAccount, trial: Trial) -> None:
         """After a trial: clear the mouth, look into a hopper that brings nothing, give up on a broken rig."""
-        self._faults = self._faults + 1 if trial.verdict == "fault" else 0
-        if self._faults >= FAULTS_BEFORE_END:
-            raise RigBrokenError(f"{self._faults} trials in a row were spoiled by the rig, the last by {trial.reason}")
+        self._wasted = self._wasted + 1 if trial.verdict in WASTED else 0
+        if self._wasted >= WASTED_BEFORE_END:
+            raise RigBrokenError(f"{self._wasted} trials in a row came to nothing; the last is {trial.verdict} ({trial.reason})")
         self._slips = 0 if trial.dealt else self._slips + (trial.verdict in ("slip", "empty"))
         if trial.sticking or trial.verdict == "jam" or launcher.levels.get("beam_a"):
             cards = self._rig.operator.clear_mouth(launcher.idle)

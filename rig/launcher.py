@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rig.board import COMMAND_S, IDLE_RENEW_S, TRIAL_RENEW_S, Board
-from rig.errors import LinkLostError, RigError, RigFaultError, StopAskedError
+from rig.errors import ControllerResetError, LinkLostError, RigError, RigFaultError, StopAskedError
 from rig.links.base import Link
 from rig.trial import TrialRecord
 from rig.verdict import Edge, current_uA, driven, judge, pack_uV
@@ -58,6 +58,15 @@ class Happening:
     tick: int | None
     trial: int | None
     data: dict[str, int | str]
+
+
+class TrialLostError(RigError):
+    """The link or the board went away in mid-trial. `cause` says how, `record` is what was observed, as a `fault`."""
+
+    def __init__(self, cause: RigError, record: TrialRecord) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        self.record = record
 
 
 class _Watch:
@@ -130,51 +139,59 @@ class RollerLauncher:
         """Make one press and watch it to its end.
 
         Returns everything observed of it, judged. A trial that the link or the board spoiled comes back as `fault`.
-        Raises `LinkLostError` when the board falls silent, `ControllerResetError` when it was reset.
+        Raises `TrialLostError`, which carries what was observed until then, when the board falls silent or was reset.
         """
-        board, clock = self.board, self.board.link.clock
+        board = self.board
         if request.tick:
             self._idle_until(board.moment_of(request.tick) - AHEAD_S)
         self._watch = watch = _Watch(request.number)
         board.session.renew_s = TRIAL_RENEW_S
         try:
-            result, _ = board.command(
-                Press(
-                    trial=request.number,
-                    burst=request.burst,
-                    index=request.index,
-                    drive=self.drive,
-                    not_before=request.tick,
-                    hopper=request.hopper,
-                    run_ms=request.run_ms,
-                    duty=request.duty,
-                )
-            )
-            if result is not Result.ok:
-                raise RigFaultError(f"trial {request.number}: the board answers {result.name} to PRESS")
-            wait_s = max(0.0, board.moment_of(request.tick) - clock.now()) if request.tick else 0.0
-            limit_s = wait_s + (self.settings["observe_max_ms"] + self.settings["press_hold_ms"] + request.run_ms) / 1000
-            deadline = clock.now() + limit_s + COMMAND_S
-            aborting = False
-            while watch.end is None:
-                if self._stop_asked() and not aborting:
-                    board.session.send(Abort())
-                    aborting = True
-                if clock.now() >= deadline:
-                    raise LinkLostError(f"trial {request.number}: no TRIAL_END within {limit_s + COMMAND_S:.1f} s")
-                board.serve(deadline)
+            self._make(request, watch)
+        except (LinkLostError, ControllerResetError) as error:
+            lost = "reset" if isinstance(error, ControllerResetError) else "link"
+            raise TrialLostError(error, self._record(request, watch, lost)) from error
         finally:
             self._watch = None
             board.session.renew_s = IDLE_RENEW_S
-        return self._record(request, watch, watch.end)
+        return self._record(request, watch)
 
-    def _record(self, request: PressRequest, watch: _Watch, end: TrialEnd) -> TrialRecord:
-        edges = tuple(sorted(watch.edges))
-        bins = tuple(watch.bins)
-        reason = Reason(end.reason)
+    def _make(self, request: PressRequest, watch: _Watch) -> None:
+        """Command the press and serve the link until TRIAL_END; an operator who wants to stop aborts it."""
+        board, clock = self.board, self.board.link.clock
+        result, _ = board.command(
+            Press(
+                trial=request.number,
+                burst=request.burst,
+                index=request.index,
+                drive=self.drive,
+                not_before=request.tick,
+                hopper=request.hopper,
+                run_ms=request.run_ms,
+                duty=request.duty,
+            )
+        )
+        if result is not Result.ok:
+            raise RigFaultError(f"trial {request.number}: the board answers {result.name} to PRESS")
+        wait_s = max(0.0, board.moment_of(request.tick) - clock.now()) if request.tick else 0.0
+        limit_s = wait_s + (self.settings["observe_max_ms"] + self.settings["press_hold_ms"] + request.run_ms) / 1000
+        deadline = clock.now() + limit_s + COMMAND_S
+        aborting = False
+        while watch.end is None:
+            if self._stop_asked() and not aborting:
+                board.session.send(Abort())
+                aborting = True
+            if clock.now() >= deadline:
+                raise LinkLostError(f"trial {request.number}: no TRIAL_END within {limit_s + COMMAND_S:.1f} s")
+            board.serve(deadline)
+
+    def _record(self, request: PressRequest, watch: _Watch, lost: str = "") -> TrialRecord:
+        """The trial as observed; `lost` names what cut the observation short."""
+        edges, bins, end = tuple(sorted(watch.edges)), tuple(watch.bins), watch.end
+        reason = Reason(end.reason) if end else Reason.none
         judged = judge(
             drive=self.drive,
-            accepted=bool(end.accepted),
+            accepted=bool(end and end.accepted),
             actuated_tick=watch.actuated,
             edges=edges,
             bins=bins,
@@ -182,9 +199,13 @@ class RollerLauncher:
             settings=self.settings,
             reason=reason,
         )
-        mcu = (Verdict(end.verdict), end.cleared, end.sticking, end.roller_ms)
-        agree = mcu == (judged.verdict, judged.cleared, judged.sticking, judged.roller_ms)
-        spoiled = "samples_missing" if watch.gap else "" if agree else "verdicts_differ"
+        agree = end and (end.verdict, end.cleared, end.sticking, end.roller_ms) == (
+            judged.verdict,
+            judged.cleared,
+            judged.sticking,
+            judged.roller_ms,
+        )
+        spoiled = lost or ("samples_missing" if watch.gap else "" if agree else "verdicts_differ")
         marks = driven(bins, self.drive, self.settings["roller_on_mA"])
         loaded = [pack_uV(sample) for sample, mark in zip(bins, marks, strict=True) if mark]
         return TrialRecord(
@@ -196,8 +217,8 @@ class RollerLauncher:
             tick=watch.actuated,
             verdict=Verdict.fault.name if spoiled else judged.verdict.name,
             reason=spoiled or reason.name,
-            mcu_verdict=Verdict(end.verdict).name,
-            accepted=bool(end.accepted),
+            mcu_verdict=Verdict(end.verdict).name if end else "",
+            accepted=bool(end and end.accepted),
             cleared=judged.cleared,
             sticking=judged.sticking,
             roller_ms=judged.roller_ms,

@@ -17,6 +17,7 @@ PORT = re.compile(r"/.+|COM\d+|(rfc2217|socket)://[^/:]+:\d+.*", re.IGNORECASE)
 EXAMPLES = "twin:roller, twin:roller?seed=7, /dev/ttyACM0, COM3, rfc2217://host:port or socket://host:port"
 OPERATORS = ("auto", "console", "none")
 
+
 def open_rig(url: str, *, seed: int | None = None, operator: str = "auto", vcd: Path | None = None) -> Rig:
     """Open the rig that `url` names.
 

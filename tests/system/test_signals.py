@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from controller.store.store import Store
@@ -51,3 +52,27 @@ def test_a_killed_run_is_kept_and_called_crashed(tmp_path: Path) -> None:
         data = store.load("last")
     assert data.run.status == "crashed"
     assert [trial.number for trial in data.trials] == list(range(1, len(data.trials) + 1))
+
+
+def test_a_board_that_dies_in_mid_run_costs_one_trial_and_is_said(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [LAUNCHRIG, "demo", "--trials", "20000", "--seed", "1", "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        while not (store.runs() and len(store.load("last").trials) >= 5):
+            assert process.poll() is None
+    (board,) = psutil.Process(process.pid).children()
+    board.kill()
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 5, stdout + stderr
+    assert "NOT CONFIRMED SAFE" in stdout
+    assert "Traceback" not in stderr
+    with Store.open(tmp_path / "runs.sqlite") as store:
+        data = store.load("last")
+    assert data.run.status == "aborted by rule"
+    assert data.run.safe_state == "not confirmed"
+    assert [trial.number for trial in data.trials] == list(range(1, len(data.trials) + 1))
+    assert all(trial.verdict != "fault" for trial in data.trials[:-1])
