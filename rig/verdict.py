@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from rig.wire.messages import (
     BIN_MS,
@@ -96,7 +96,7 @@ def judge(
     edge and no sample can show.
     """
     beam = [level for tick, channel, level in edges if channel == "beam_a" and actuated_tick is not None and tick >= actuated_tick]
-    cleared = beam.count(0)
+    cleared = sum(before and not after for before, after in pairwise([0, *beam]))  # after a loss two edges may be alike
     blocked_at_end = bool(beam) and beam[-1] == 1
     marks = driven(bins, drive, settings["roller_on_mA"])
     roller_ms = BIN_MS * sum(marks)

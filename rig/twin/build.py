@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -79,3 +80,10 @@ def _build(compiler: str, library: Path, path: Path) -> None:
         made.replace(path)  # atomic: two builders at once do no harm
     finally:
         made.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    try:
+        avrtwin_path()
+    except TwinUnavailableError as error:
+        sys.exit(f"launchrig: {error}")

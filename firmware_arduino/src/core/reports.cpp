@@ -11,6 +11,8 @@ using protocol::Type;
 
 namespace {
 constexpr uint8_t kRecord = protocol::edges_at::size + EventRing::kOverhead;  // without its edges
+// A bin waits for room for 10 ms at most, an edge for much longer: samples keep their place in the ring.
+constexpr uint8_t kBatchRecord = protocol::samples_at::size + 3 * Reports::kBins + EventRing::kOverhead;
 static_assert(SlowQueue::kCapacity <= 2 * Reports::kEdges, "all changes of one slow input fit two records");
 }  // namespace
 
@@ -78,6 +80,7 @@ bool Reports::pack_beam(EdgeQueue& queue, Channel channel, bool all, Trial& tria
     uint8_t count = queue.pending();
     if (count == 0 || (!all && count < kEdges)) return true;
     if (count > kEdges) count = kEdges;
+    if (trial.observing() && events_.room() < kRecord + 4 * count + kBatchRecord) return false;
     if (!events_.begin(Type::EDGES, static_cast<uint8_t>(protocol::edges_at::size + 4 * count))) return false;
     const Tick now = board::now();
     head(trial.number(), channel, now);
