@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from controller.campaign import Campaign
-from controller.decide import DecisionSource
 from controller.run import Outcome, conduct
 from controller.signals import StopFlag
 from controller.store.records import RunData
@@ -33,11 +32,9 @@ def twin_and_store(url: str) -> Iterator[tuple[Rig, Store]]:
 
 def run(rig: Rig, store: Store, presses: int, *, pace_s: float = 3.0, drive: str = "button") -> Outcome:
     """One campaign of `presses`, 83 cards a fill."""
-    decider = DecisionSource("hazard", rig.seed or 0) if drive == "direct" else None
-    campaign = Campaign(presses, pace_s, 83, Wiring[drive])
-    outcome = conduct(
-        rig, store, campaign, kind="demo", dut="bench", decider=decider, stop=StopFlag(), on_progress=lambda progress: None
-    )
+    decision = "hazard" if drive == "direct" else None
+    campaign = Campaign(presses, pace_s, 83, Wiring[drive], decision=decision, decision_seed=rig.seed)
+    outcome = conduct(rig, store, campaign, kind="demo", dut="bench", stop=StopFlag(), on_progress=lambda progress: None)
     assert outcome.status == "complete", outcome.cause
     return outcome
 

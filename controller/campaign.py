@@ -7,7 +7,7 @@ off and read back first, and the run is closed with what ended it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import cycle
@@ -32,6 +32,8 @@ LID_SOUND_S = 2.0
 # The MCU acts on its 2 ms tick; what comes later than twice that was held up.
 ON_TIME_TICKS = 4 * TICK_HZ // 1000
 BURSTS = (1, 2, 4)
+UNTIL_FIRE = 0
+MOST_IN_BURST = 25  # of presses until one fires; as one public simulation caps them (docs/facts.md)
 
 
 class RigBrokenError(RigError):
@@ -40,7 +42,11 @@ class RigBrokenError(RigError):
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What to do: `trials` presses, one every `pace_s` seconds, `fill` cards a load, bursts of these sizes in turn."""
+    """What to do: `trials` presses, one every `pace_s` seconds, `fill` cards a load, bursts of these sizes in turn.
+
+    duty: of 255, and decision, decision_seed: the model that gives the run times; both for `direct` drive. decision is None in
+    `button`, where the toy decides.
+    """
 
     trials: int
     pace_s: float
@@ -48,6 +54,8 @@ class Campaign:
     drive: Wiring
     bursts: tuple[int, ...] = BURSTS
     duty: int = 255
+    decision: str | None = None
+    decision_seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +68,21 @@ class Progress:
     dealt: int
 
 
-def burst_places(sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """(number of the burst from 1, place within it from 0), one for each press, for bursts of `sizes` in turn."""
-    for number, size in enumerate(cycle(sizes), start=1):
-        for index in range(size):
-            yield number, index
+class Bursts:
+    """Places in bursts of `sizes` in turn; the size `UNTIL_FIRE` goes on until a press fires, `MOST_IN_BURST` at most."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self._sizes = cycle(sizes)
+        self._size = next(self._sizes)
+        self.number = 1
+        self.index = 0
+
+    def step(self, fired: bool) -> None:
+        """Go on to the place of the next press."""
+        self.index += 1
+        over = fired or self.index >= MOST_IN_BURST if self._size == UNTIL_FIRE else self.index >= self._size
+        if over:
+            self.number, self.index, self._size = self.number + 1, 0, next(self._sizes)
 
 
 class CampaignRun:
@@ -77,16 +95,14 @@ class CampaignRun:
         store: Store,
         run_id: int,
         *,
-        decider: DecisionSource | None,
         on_progress: Callable[[Progress], None],
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`decider` gives the run times in `direct` drive and is None in `button`."""
         self._campaign = campaign
         self._rig = rig
         self._store = store
         self._run_id = run_id
-        self._decider = decider
+        self._decider = None if campaign.decision is None else DecisionSource(campaign.decision, campaign.decision_seed or 0)
         self._on_progress = on_progress
         self._stop_asked = stop_asked
         self._history = History()
@@ -96,6 +112,8 @@ class CampaignRun:
         self._slips = 0
         self._wasted = 0
         self._due_tick = 0
+        self._lid_opened: int | None = None
+        self._lid_closed: int | None = None
 
     # ------------------------------------------------------------------ happenings
 
@@ -105,6 +123,9 @@ class CampaignRun:
             self._history = self._history.power_on()
         elif happening.kind == "lid" and happening.data["level"]:
             self._history = self._history.lid_close()
+            self._lid_closed = happening.tick
+        elif happening.kind == "lid":
+            self._lid_opened = happening.tick
         self._store.add_event(
             self._run_id, kind=happening.kind, tick=happening.tick, trial=happening.trial, data=dict(happening.data)
         )
@@ -113,25 +134,25 @@ class CampaignRun:
 
     def run(self, launcher: RollerLauncher) -> None:
         """Make every press. Raises `StopAskedError` when asked to stop, a `RigError` when the rig cannot go on."""
-        places = burst_places(self._campaign.bursts)
+        bursts = Bursts(self._campaign.bursts)
         pace_ticks = round(self._campaign.pace_s * TICK_HZ)
         self._reload(launcher)
         for number in range(1, self._campaign.trials + 1):
             account = self._fresh_account(launcher)
-            burst, index = next(places)
             trial = self._press(
                 launcher,
                 account,
                 PressRequest(
                     number=number,
-                    burst=burst,
-                    index=index,
+                    burst=bursts.number,
+                    index=bursts.index,
                     tick=self._due_tick,
                     hopper=account.hopper,
                     run_ms=self._decider.next_run_ms() if self._decider else 0,
                     duty=self._campaign.duty,
                 ),
             )
+            bursts.step(trial.fired)
             self._due_tick = self._next_due(trial) + pace_ticks
             self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
             if self._stop_asked():
@@ -197,8 +218,7 @@ class CampaignRun:
         if self._account is None:
             operator.load(cards, launcher.idle)
         else:
-            remaining = operator.reload(cards, launcher.idle)
-            self._end_account(remaining, launcher.tick_now())
+            self._end_account(operator.reload(cards, launcher.idle))
         launcher.idle(LID_SOUND_S)
         self._fills += 1
         self._account = FillAccount(self._fills, cards)
@@ -206,22 +226,22 @@ class CampaignRun:
         self._due_tick = 0
         if self._decider:
             self._decider.restart()
-        self._store.add_fill(self._run_id, number=self._fills, loaded=cards, opened_tick=launcher.tick_now())
+        self._store.add_fill(self._run_id, number=self._fills, loaded=cards, opened_tick=self._lid_closed)
 
     def _close_fill(self, launcher: RollerLauncher) -> None:
         """Count what is left at the end, so that the last fill reconciles like any other."""
         remaining = self._rig.operator.count_out(launcher.idle)
         if remaining is not None:
-            self._end_account(remaining, launcher.tick_now())
+            self._end_account(remaining)
 
-    def _end_account(self, remaining: int, tick: int) -> None:
+    def _end_account(self, remaining: int) -> None:
         account = self._account
         assert account is not None
         self._store.close_fill(
             self._run_id,
             number=account.number,
             remaining=remaining,
-            closed_tick=tick,
+            closed_tick=self._lid_opened,
             mouth=account.mouth,
             jammed=account.jammed,
         )

@@ -17,7 +17,8 @@ from rich.console import Console
 from controller import durations
 from controller.errors import RefusedError
 from rig import __version__
-from rig.errors import RigError
+from rig.brains import MODELS
+from rig.errors import RigError, StopAskedError
 
 EXIT_CODES = """Exit codes: 0 pass; 1 limits failed; 2 usage or bad input; 3 inconclusive; 4 aborted; 5 rig fault."""
 MAX_TRIALS = 10_000_000
@@ -74,9 +75,15 @@ def _drive(text: str) -> str:
     return text
 
 
+def _brain(text: str) -> str:
+    if text not in MODELS:
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(MODELS)}")
+    return text
+
+
 def _burst(text: str) -> str:
-    if not all(part.isdecimal() and 1 <= int(part) <= 100 for part in text.split(",")):
-        raise typer.BadParameter(f"{text!r} is no list of burst sizes; write for example 1 or 1,2,4")
+    if not all(part == "fire" or (part.isascii() and part.isdecimal() and 1 <= int(part) <= 100) for part in text.split(",")):
+        raise typer.BadParameter(f"{text!r} is no list of burst sizes; write for example 1 or 1,2,4 or 1,fire")
     return text
 
 
@@ -94,13 +101,23 @@ PaceOption = Annotated[float, typer.Option("--pace", parser=_pace, help="Time fr
 FillOption = Annotated[int, typer.Option("--fill", parser=_whole(1, MAX_CARDS, "cards"), help="Cards in one hopper load.")]
 DutOption = Annotated[str, typer.Option("--dut", parser=_dut, help="Name or serial number of the device under test.")]
 BurstOption = Annotated[
-    str, typer.Option("--burst", parser=_burst, help="Sizes of the bursts, in turn: presses owed by one game event.")
+    str,
+    typer.Option("--burst", parser=_burst, help="Presses owed by one game event, sizes in turn; fire: until one fires."),
+]
+BrainOption = Annotated[
+    str | None,
+    typer.Option("--brain", parser=_brain, help="direct: the model that decides (iid, hazard, sequence); default the rig's."),
 ]
 OperatorOption = Annotated[str, typer.Option("--operator", help="auto, console or none: who reloads and clears the mouth.")]
 VcdOption = Annotated[Path | None, typer.Option("--vcd", help="Write the twin's pins and beams for GTKWave or PulseView.")]
 StoreOption = Annotated[
     str | None, typer.Option("--store", help="Path or URL of the store; default $LAUNCHRIG_STORE, else ./runs.sqlite.")
 ]
+
+
+def _console() -> Console:
+    """A terminal's own width; elsewhere wide enough that no table breaks a line."""
+    return Console(soft_wrap=True, width=None if sys.stdout.isatty() else 240)
 
 
 def _store(option: str | None) -> str:
@@ -149,15 +166,16 @@ def demo(
         Path, typer.Option("--out", help="Folder for runs.sqlite, odds.json, report.html, trials.csv, truth.json.")
     ] = Path("launchrig-demo"),
     operator: OperatorOption = "auto",
+    brain: BrainOption = None,
     vcd: VcdOption = None,
 ) -> None:
     """The whole main job: run, store, calibrate, export, report; on the simulated launcher unless --rig says otherwise."""
     from controller.demo import DemoRequest
     from controller.demo import demo as run_demo
 
-    bursts = tuple(int(size) for size in burst.split(","))
+    bursts = tuple(0 if size == "fire" else int(size) for size in burst.split(","))
     raise typer.Exit(
-        run_demo(DemoRequest(rig, trials, seed, drive, pace, fill, bursts, dut, out, operator, vcd), Console(soft_wrap=True))
+        run_demo(DemoRequest(rig, trials, seed, drive, pace, fill, bursts, dut, out, operator, vcd, brain), _console())
     )
 
 
@@ -172,13 +190,14 @@ def press(
     dut: DutOption = "by hand",
     store: StoreOption = None,
     operator: OperatorOption = "auto",
+    brain: BrainOption = None,
     vcd: VcdOption = None,
 ) -> None:
     """Try by hand: N presses, a line each, kept in the store."""
     from controller.demo import DemoRequest, by_hand
 
-    request = DemoRequest(rig, count, seed, drive, pace, fill, (1,), dut, Path(), operator, vcd)
-    raise typer.Exit(by_hand(request, _store(store), Console(soft_wrap=True)))
+    request = DemoRequest(rig, count, seed, drive, pace, fill, (1,), dut, Path(), operator, vcd, brain)
+    raise typer.Exit(by_hand(request, _store(store), _console()))
 
 
 @runs.command("list", epilog=EXIT_CODES)
@@ -186,7 +205,7 @@ def runs_list(store: StoreOption = None) -> None:
     """Every run in the store, oldest first."""
     from controller.history import list_runs
 
-    list_runs(_store(store), Console(soft_wrap=True))
+    list_runs(_store(store), _console())
 
 
 @runs.command("show", epilog=EXIT_CODES)
@@ -194,7 +213,7 @@ def runs_show(run: RunArgument = "last", store: StoreOption = None) -> None:
     """One run: verdicts, ledger, losses, provenance."""
     from controller.history import show_run
 
-    show_run(_store(store), run, Console(soft_wrap=True))
+    show_run(_store(store), run, _console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -206,7 +225,7 @@ def calibrate(
     """Fit the probability model to one or more runs of the same launcher and write odds.json."""
     from controller.products import make_odds
 
-    make_odds(_store(store), run, out, Console(soft_wrap=True))
+    make_odds(_store(store), run, out, _console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -218,7 +237,7 @@ def report(
     """Write one self-contained HTML page about a run."""
     from controller.products import make_report
 
-    make_report(_store(store), run, out, Console(soft_wrap=True))
+    make_report(_store(store), run, out, _console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -236,9 +255,9 @@ def twin(
 
     if listing == pty:
         raise RefusedError("twin: say one of --list and --pty")
-    console = Console(soft_wrap=True)
+    console = _console()
     if listing:
-        list_parameters(console)
+        list_parameters(url, console)
         return
     raise typer.Exit(serve(url, seed, vcd, console))
 
@@ -259,7 +278,7 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), 2)
     except RigError as error:
         return _fail(str(error), error.exit_code)
-    except (KeyboardInterrupt, EOFError):
+    except (StopAskedError, KeyboardInterrupt, EOFError):
         return _fail("aborted", 4)
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,17 +7,17 @@ The truth is asked for last, when everything measured is on disk; nothing that i
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from controller.campaign import Campaign, Progress
-from controller.decide import DecisionSource
 from controller.export_csv import trials_csv
 from controller.odds.write import write_odds
 from controller.products import odds_of
@@ -25,15 +25,12 @@ from controller.progress import shown
 from controller.recovered import recovered_table
 from controller.report.html import render
 from controller.run import Outcome, conduct
-from controller.signals import stop_on_signals
+from controller.signals import StopFlag, stop_on_signals
 from controller.store.records import RunData
 from controller.store.store import Store, StoreError
 from rig.open import open_rig
 from rig.rig import Rig
 from rig.wire.messages import Wiring
-
-# The decision source of `direct` drive: the model that the public claim fits best, with a seed of its own.
-DIRECT_BRAIN = "hazard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +48,15 @@ class DemoRequest:
     out: Path
     operator: str
     vcd: Path | None
+    brain: str | None
 
-    @property
-    def campaign(self) -> Campaign:
-        """The campaign that this asks for."""
-        return Campaign(self.trials, self.pace_s, self.fill, Wiring[self.drive], self.bursts)
+    def campaign(self, rig: Rig) -> Campaign:
+        """The campaign that this asks for on `rig`. In `direct` drive the rig's seed is the decision source's too."""
+        plain = Campaign(self.trials, self.pace_s, self.fill, Wiring[self.drive], self.bursts)
+        if self.drive == "button":
+            return plain
+        seed = secrets.randbits(31) if rig.seed is None else rig.seed
+        return replace(plain, decision=self.brain or rig.brain, decision_seed=seed)
 
 
 @contextmanager
@@ -68,26 +69,18 @@ def opened(request: DemoRequest) -> Iterator[Rig]:
         rig.close()
 
 
-def decider(request: DemoRequest, rig: Rig) -> DecisionSource | None:
-    """Who decides the run times: nobody on our side in `button` drive."""
-    return DecisionSource(DIRECT_BRAIN, rig.seed or 0) if request.drive == "direct" else None
-
-
 def measure(
-    request: DemoRequest, rig: Rig, store: Store, kind: str, console: Console, on_progress: Callable[[Progress], None]
+    request: DemoRequest,
+    rig: Rig,
+    store: Store,
+    kind: str,
+    console: Console,
+    stop: StopFlag,
+    on_progress: Callable[[Progress], None],
 ) -> Outcome:
     """Make the run, say how it ended and whether the outputs are off."""
-    with stop_on_signals() as stop:
-        outcome = conduct(
-            rig,
-            store,
-            request.campaign,
-            kind=kind,
-            dut=request.dut,
-            decider=decider(request, rig),
-            stop=stop,
-            on_progress=on_progress,
-        )
+    campaign = request.campaign(rig)
+    outcome = conduct(rig, store, campaign, kind=kind, dut=request.dut, stop=stop, on_progress=on_progress)
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
     console.print("outputs off, confirmed" if outcome.safe else "NOT CONFIRMED SAFE: cut the power by hand")
@@ -98,10 +91,10 @@ def demo(request: DemoRequest, console: Console) -> int:
     """The whole main job; returns the exit code. Files go to `request.out`, which may hold earlier runs."""
     out = request.out
     make_folder(out)
-    with Store.open(out / "runs.sqlite") as store, opened(request) as rig:
+    with stop_on_signals() as stop, Store.open(out / "runs.sqlite") as store, opened(request) as rig:
         console.print(f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False)
         with shown(console, request.trials) as progress:
-            outcome = measure(request, rig, store, "demo", console, progress)
+            outcome = measure(request, rig, store, "demo", console, stop, progress)
         data = store.load(outcome.run_id)
         odds = _write_products(data, out)
         truth = _write_truth(rig, data, outcome.epoch_s, out)
@@ -138,8 +131,8 @@ def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
             facts.append(trial.reason)
         console.print(", ".join(facts), highlight=False)
 
-    with Store.open(store_name) as store, opened(request) as rig:
-        outcome = measure(request, rig, store, "press", console, line)
+    with stop_on_signals() as stop, Store.open(store_name) as store, opened(request) as rig:
+        outcome = measure(request, rig, store, "press", console, stop, line)
     console.print(f"run {outcome.run_id} in {store_name}", highlight=False, markup=False)
     return outcome.exit_code
 

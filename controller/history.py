@@ -52,7 +52,8 @@ def show_run(store_name: str, ref: str, console: Console) -> None:
         "outputs at the end": f"off, {run.safe_state}" if run.safe_state else "not known",
         "trials": ", ".join(f"{name} {n}" for name, n in Counter(t.verdict for t in data.trials).most_common()) or "none",
         "cards": f"{sum(t.dealt for t in data.trials)} dealt, {sum(t.sticking for t in data.trials)} of them sticking",
-        "losses": ", ".join(f"{name} {n}" for name, n in run.counters.items() if n) or "none",
+        "losses": ", ".join(f"{name} {n}" for name, n in run.counters.items() if n and name != "round_trip_us") or "none",
+        "round trip": f"{run.counters.get('round_trip_us', 0) / 1000:.1f} ms",
         "firmware": ", ".join(f"{name} {value}" for name, value in run.firmware.items()),
         "raw data SHA-256": run.raw_sha256 or "not yet",
     }

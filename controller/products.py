@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from controller.calibrate.fit import calibrate
+from controller.errors import RefusedError
 from controller.odds.build import build_odds
 from controller.odds.write import write_odds
 from controller.report.html import render
@@ -41,5 +42,9 @@ def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console)
 def make_report(store_name: str, ref: str, out: Path, console: Console) -> None:
     """Write the report page of one run to `out`."""
     (data,) = load(store_name, [ref])
-    out.write_text(render(data, odds_of([data])), encoding="utf-8")
+    page = render(data, odds_of([data]))
+    try:
+        out.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise RefusedError(f"{out}: cannot be written ({error.strerror}); name another file with -o") from error
     console.print(f"{out}: report on run {data.run.id}", highlight=False, markup=False)

@@ -38,7 +38,8 @@ def shown(console: Console, total: int, clock: Clock | None = None) -> Iterator[
 
         def update(progress: Progress) -> None:
             verdicts[progress.trial.verdict] += 1
-            bar.update(task, completed=progress.done, facts=_facts(progress, verdicts))
+            rate = f"{bar.tasks[0].speed or 0:.0f}/s"
+            bar.update(task, completed=progress.done, facts=f"{_facts(progress, verdicts)}, {rate}")
 
         with bar:
             yield update

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from controller.campaign import Campaign, CampaignRun, Progress, describe
-from controller.decide import DecisionSource
 from controller.signals import StopFlag
 from controller.store.records import raw_sha256
 from controller.store.store import Store
+from controller.verdict import Exit, exit_of
 from controller.versions import versions
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, RollerLauncher
 from rig.rig import Rig
 from rig.wire.messages import STOP_SEND, Boot, Launcher
-
-EXIT_PASS, EXIT_INCONCLUSIVE, EXIT_ABORTED, EXIT_RIG = 0, 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Outcome:
 
     run_id: int
     status: str
-    exit_code: int
+    exit_code: Exit
     cause: str
     safe: bool
     epoch_s: float
@@ -61,18 +59,17 @@ def conduct(
     *,
     kind: str,
     dut: str,
-    decider: DecisionSource | None,
     stop: StopFlag,
     on_progress: Callable[[Progress], None],
 ) -> Outcome:
     """Run `campaign` on `rig` into a new run of `store`.
 
-    Ends in an `Outcome` whatever the launcher or the rig does; only what concerns the store itself, or happens before
-    the board has answered, is raised.
+    Once the board has answered, this ends in the safe state and with the run closed, whatever happens; the outcome tells how.
+    Raised is only what comes before that (a `RigError`, `StopAskedError`) and what concerns the store itself.
     """
     stop.panic = lambda: rig.link.write(bytes(STOP_SEND))
-    early: list[Happening] = []
-    tell: list[Callable[[Happening], None]] = [early.append]
+    told: list[Happening] = []
+    tell: list[Callable[[Happening], None]] = [told.append]
     launcher = RollerLauncher(
         rig.link,
         drive=campaign.drive,
@@ -81,51 +78,60 @@ def conduct(
         nonce=rig.nonce,
         new_uuid=rig.new_uuid,
     )
-    run_id = store.create_run(
-        kind=kind,
-        dut=dut,
-        rig_url=rig.url,
-        launcher=rig.launcher,
-        drive=campaign.drive.name,
-        seed=rig.seed,
-        firmware=firmware_facts(launcher.board.boot, rig.image),
-        versions=versions(),
-        settings=describe(campaign) | launcher.settings,
-    )
-    running = CampaignRun(campaign, rig, store, run_id, decider=decider, on_progress=on_progress, stop_asked=stop)
-    for happening in early:
-        running.note(happening)
-    tell[0] = running.note
-    status, exit_code, cause = "crashed", EXIT_RIG, "the run was cut short"
+    status, code, cause = "crashed", Exit.rig_fault, "the run was cut short"
+    run_id, before = None, {}
     try:
+        before = launcher.board.counters()
+        settings = launcher.board.settings()
+        run_id = store.create_run(
+            kind=kind,
+            dut=dut,
+            rig_url=rig.url,
+            launcher=Launcher(launcher.board.boot.launcher).name,
+            drive=campaign.drive.name,
+            seed=rig.seed,
+            firmware=firmware_facts(launcher.board.boot, rig.image),
+            versions=versions(),
+            settings=describe(campaign) | settings | {"wiring": int(campaign.drive)},
+        )
+        running = CampaignRun(campaign, rig, store, run_id, on_progress=on_progress, stop_asked=stop)
+        for happening in told:
+            running.note(happening)
+        tell[0] = running.note
+        launcher.prepare()
         running.run(launcher)
-        status, exit_code, cause = "complete", EXIT_PASS, ""
+        status, code, cause = "complete", exit_of(store.load(run_id).trials), ""
     except StopAskedError:
-        status, exit_code, cause = "aborted by operator", EXIT_ABORTED, f"stopped by {stop.by}"
+        status, code, cause = "aborted by operator", Exit.aborted, f"stopped by {stop.by}"
     except OperatorNeededError as error:
-        status, exit_code, cause = "aborted by rule", EXIT_INCONCLUSIVE, str(error)
+        status, code, cause = "aborted by rule", Exit.inconclusive, str(error)
     except RigError as error:
-        status, exit_code, cause = "aborted by rule", EXIT_RIG, str(error)
+        status, code, cause = "aborted by rule", Exit.rig_fault, str(error)
     except BaseException as error:
         cause = traceback.format_exception_only(error)[-1].strip()
         raise
     finally:
         safe = launcher.safe_state()
-        counters = _counters(launcher) if safe else {}
         tell[0] = lambda happening: None
-        store.end_run(
-            run_id,
-            status,
-            counters=counters,
-            raw_sha256=raw_sha256(store.load(run_id).trials),
-            safe_state="confirmed" if safe else "not confirmed",
-            note=cause,
-        )
-    return Outcome(run_id, status, exit_code, cause, safe, launcher.board.epoch_s)
+        if run_id is not None:
+            store.end_run(
+                run_id,
+                status,
+                counters=_counters(launcher, before, safe),
+                raw_sha256=raw_sha256(store.load(run_id).trials),
+                safe_state="confirmed" if safe else "not confirmed",
+                note=cause,
+            )
+    if run_id is None:  # nothing was made yet, and the outputs are off
+        raise RigError(cause) if code is Exit.rig_fault else StopAskedError(cause)
+    return Outcome(run_id, status, code, cause, safe, launcher.board.epoch_s)
 
 
-def _counters(launcher: RollerLauncher) -> dict[str, int]:
+def _counters(launcher: RollerLauncher, before: Mapping[str, int], safe: bool) -> dict[str, int]:
+    """Losses of this run; only the host's own when the board does not answer any more."""
     try:
-        return launcher.board.counters()
-    except RigError:  # the link died after the outputs were confirmed off: the run still closes
-        return {}
+        after = launcher.board.counters() if safe else launcher.board.own_counters()
+    except RigError:
+        after = launcher.board.own_counters()
+    levels = {"round_trip_us"}
+    return {name: value if name in levels else value - before.get(name, 0) for name, value in after.items()}

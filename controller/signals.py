@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from controller.verdict import Exit
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-EXIT_ABORTED = 4
 
 
 class StopFlag:
@@ -34,7 +35,7 @@ class StopFlag:
         try:
             self.panic()
         finally:
-            os._exit(EXIT_ABORTED)
+            os._exit(Exit.aborted)
 
 
 @contextmanager

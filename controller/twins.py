@@ -9,12 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from controller.signals import stop_on_signals
-from rig.twin.parameters import TABLE, Row
+from rig.twin.parameters import TABLE, Row, parse_url
 from rig.twin.pty import PtyTwin
 
 
-def list_parameters(console: Console) -> None:
-    """Every parameter of the roller's twin with unit, default, range, source and tag: two lines each, at any width."""
+def list_parameters(url: str, console: Console) -> None:
+    """Every parameter of the twin that `url` names with unit, default, range, source and tag: two lines each, at any width.
+
+    Raises `BadRigError` when the URL names none.
+    """
+    parse_url(url)
     for row in TABLE:
         unit = "(no unit)" if row.unit == "1" else escape(row.unit)
         console.print(f"[bold]{row.name}[/bold] = {escape(_value(row.default))} {unit}  [dim]{_range(row)}[/dim]  {row.tag}")

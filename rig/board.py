@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from rig.errors import ControllerResetError, LinkLostError, NotOurBoardError, ProtocolMismatchError, RigFaultError
+from rig.errors import (
+    ControllerResetError,
+    LinkLostError,
+    NotOurBoardError,
+    ProtocolMismatchError,
+    RigFaultError,
+    StopAskedError,
+)
 from rig.links.base import Link
 from rig.wire.messages import (
     PROTOCOL_HASH,
@@ -37,7 +44,9 @@ from rig.wire.messages import (
 )
 from rig.wire.session import Session
 
+FLASH = "avrdude -p m328p -c arduino -b 115200 -D -P PORT -U flash:w:firmware_arduino/build/firmware_arduino.ino.hex:i"
 DISCOVERY_S = 3.0
+LOOK_S = 0.25  # how often a wait looks whether the end was asked for
 COMMAND_S = 2.0
 IDLE_RENEW_S = 0.9  # below boot_after_ms, so that a served board never falls back to BOOT
 TRIAL_RENEW_S = RENEW_MS / 1000
@@ -56,12 +65,17 @@ class Board:
         *,
         nonce: Callable[[], int],
         new_uuid: Callable[[], bytes],
+        stop_asked: Callable[[], bool],
     ) -> None:
-        """Listen for BOOT, open the conversation, name a board that has no name yet. Raises a `RigError`."""
+        """Listen for BOOT, open the conversation, name a board that has no name yet. Nothing is energised.
+
+        Raises a `RigError`, or `StopAskedError` when the end is asked for meanwhile.
+        """
         self.link = link
         self.session = Session()
         self._on_event = on_event
         self._nonce = nonce
+        self._stop_asked = stop_asked
         self._answers: list[Message] = []
         self._epoch_s: float | None = None
         self.boot: Boot = self._discover()
@@ -79,13 +93,15 @@ class Board:
         deadline = clock.now() + DISCOVERY_S
         heard = 0
         while clock.now() < deadline:
-            data = self.link.read(deadline)
+            if self._stop_asked():
+                raise StopAskedError("stopped by the operator")
+            data = self.link.read(min(deadline, clock.now() + LOOK_S))
             heard += len(data)
             for message in self.session.receive(data, clock.now()):
                 if isinstance(message, Boot):
                     return _ours(message)
         found = f"{heard} bytes came, none of them a BOOT" if heard else "it said nothing"
-        raise NotOurBoardError(f"not a launchrig board: listened {DISCOVERY_S:.0f} s and {found}; flash it with: ./dev firmware")
+        raise NotOurBoardError(f"not a launchrig board: listened {DISCOVERY_S:.0f} s and {found}; flash it with: {FLASH}")
 
     def _open(self) -> None:
         clock = self.link.clock
@@ -123,7 +139,15 @@ class Board:
             self._on_event(message)
 
     def _check_boot(self, boot: Boot) -> None:
-        if boot.boot_count != self.boot.boot_count:
+        """A BOOT in use is a reset when it is fresh or counts on; before READY the newest one is the board's word.
+
+        Opening a port resets a board, and what it said before may still lie in the bridge.
+        """
+        if not self.session.open:
+            if boot.boot_count != self.boot.boot_count:
+                self.boot = _ours(boot)
+                self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
+        elif boot.flags & BootFlag.fresh or boot.boot_count != self.boot.boot_count:
             raise ControllerResetError(
                 f"the board was reset in use (boot {self.boot.boot_count} to {boot.boot_count}, "
                 f"cause bits {boot.reset_cause:#04x}); check its supply, and that nothing else opens the port"
@@ -197,7 +221,12 @@ class Board:
     def counters(self) -> dict[str, int]:
         """Every counter of loss: the board's by name, the host's as `host_...`."""
         (counters,) = (a for a in self.demand(GetCounters()) if isinstance(a, Counters))
-        return asdict(counters) | {f"host_{name}": value for name, value in asdict(self.session.losses).items()}
+        return asdict(counters) | self.own_counters()
+
+    def own_counters(self) -> dict[str, int]:
+        """The host's own losses as `host_...`, and the smoothed round trip of a command in microseconds."""
+        own = {f"host_{name}": value for name, value in asdict(self.session.losses).items()}
+        return own | {"round_trip_us": round((self.session.round_trip.smoothed_s or 0.0) * 1e6)}
 
     def clear_fault(self, cause: Cause) -> None:
         """Clear the latched fault `cause`; raises `RigFaultError` when its reason still stands."""
@@ -221,6 +250,6 @@ def _ours(boot: Boot) -> Boot:
     if boot.protocol_hash != PROTOCOL_HASH:
         raise ProtocolMismatchError(
             f"the board speaks protocol {boot.protocol_hash:08x} (firmware {boot.version_major}.{boot.version_minor}."
-            f"{boot.version_patch}), this host {PROTOCOL_HASH:08x}; build and flash the right one: ./dev firmware"
+            f"{boot.version_patch}), this host {PROTOCOL_HASH:08x}; flash the right one: {FLASH}"
         )
     return boot

@@ -10,7 +10,7 @@ from rig.board import COMMAND_S, IDLE_RENEW_S, TRIAL_RENEW_S, Board
 from rig.errors import ControllerResetError, LinkLostError, RigError, RigFaultError, StopAskedError
 from rig.links.base import Link
 from rig.trial import TrialRecord
-from rig.verdict import Edge, current_uA, driven, judge, pack_uV
+from rig.verdict import ENDED_FROM_OUTSIDE, Edge, current_uA, driven, judge, pack_uV
 from rig.wire.messages import (
     Abort,
     Actuated,
@@ -82,7 +82,7 @@ class _Watch:
 
 
 class RollerLauncher:
-    """A roller launcher on a board. Construction leaves toy power as the wiring needs it: on for `button`, off for `direct`."""
+    """A roller launcher on a board. Construction only connects; `prepare` switches the toy's supply as the wiring needs it."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class RollerLauncher:
         new_uuid: Callable[[], bytes],
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Connect, set the wiring, switch the toy on.
+        """Connect to the board.
 
         `on_happening` is told what happens beside trials; `stop_asked` is looked at while time passes. Raises a `RigError`.
         """
@@ -103,14 +103,26 @@ class RollerLauncher:
         self._watch: _Watch | None = None
         self.levels: dict[str, int] = {}
         self.drive = drive
-        self.board = Board(link, self._take, nonce=nonce, new_uuid=new_uuid)
-        status = self.board.status()
-        if status.cause:
-            self.board.clear_fault(Cause(status.cause))
-        self.board.set("wiring", drive)
-        self.settings = self.board.settings()
-        if drive is Wiring.button:
-            self.power(True)
+        self.settings: dict[str, int] = {}
+        self.board = Board(link, self._take, nonce=nonce, new_uuid=new_uuid, stop_asked=stop_asked)
+
+    def prepare(self) -> None:
+        """Clear what is latched (and tell it), set the wiring, switch the toy on for `button` and off for `direct`.
+
+        Raises a `RigError`; whoever calls this brings the rig to its safe state whatever comes of it.
+        """
+        board = self.board
+        status = board.status()
+        if not status.inputs >> Channel.interlock & 1:
+            raise RigFaultError("the interlock loop (A3) is open: put the catch bin in its place and release the emergency stop")
+        while status.cause:
+            cause = Cause(status.cause)
+            board.clear_fault(cause)
+            self._tell("fault_cleared", status.tick, {"cause": cause.name})
+            status = board.status()
+        board.set("wiring", self.drive)
+        self.settings = board.settings()
+        self.power(self.drive is Wiring.button)
 
     def power(self, on: bool) -> None:
         """Switch the toy's supply and wait until it has settled."""
@@ -191,7 +203,6 @@ class RollerLauncher:
         reason = Reason(end.reason) if end else Reason.none
         judged = judge(
             drive=self.drive,
-            accepted=bool(end and end.accepted),
             actuated_tick=watch.actuated,
             edges=edges,
             bins=bins,
@@ -199,8 +210,11 @@ class RollerLauncher:
             settings=self.settings,
             reason=reason,
         )
-        agree = end and (end.verdict, end.cleared, end.sticking, end.roller_ms) == (
+        # A trial that was cut short may end before the board has looked at its last sound.
+        accepted = end.accepted if end and reason in ENDED_FROM_OUTSIDE else judged.accepted
+        agree = end and (end.verdict, end.accepted, end.cleared, end.sticking, end.roller_ms) == (
             judged.verdict,
+            accepted,
             judged.cleared,
             judged.sticking,
             judged.roller_ms,
@@ -218,7 +232,7 @@ class RollerLauncher:
             verdict=Verdict.fault.name if spoiled else judged.verdict.name,
             reason=spoiled or reason.name,
             mcu_verdict=Verdict(end.verdict).name if end else "",
-            accepted=bool(end and end.accepted),
+            accepted=bool(accepted),
             cleared=judged.cleared,
             sticking=judged.sticking,
             roller_ms=judged.roller_ms,

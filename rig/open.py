@@ -40,15 +40,16 @@ def open_rig(url: str, *, seed: int | None = None, operator: str = "auto", vcd: 
 
         rig = Rig(
             url=url,
-            launcher="roller",
             seed=seed,
             link=SerialLink(url),
             operator=ConsoleOperator(),
             nonce=lambda: secrets.randbits(16),
             new_uuid=lambda: uuid.uuid4().bytes,
+            brain="hazard",
+            preload=lambda cards: None,
             truth=None,
             image=None,
         )
     if operator != "auto":
-        rig.operator = ConsoleOperator() if operator == "console" else NoOperator()
+        rig.operator = ConsoleOperator() if operator == "console" else NoOperator(rig.preload)
     return rig

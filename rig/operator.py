@@ -44,8 +44,13 @@ class Operator(Protocol):
 class NoOperator:
     """Nobody is there: the hopper is taken to be loaded, and whatever needs a person after that ends the run."""
 
+    def __init__(self, loaded: Callable[[int], None] = lambda cards: None) -> None:
+        """`loaded` makes true, in the twin, what is said of the hopper."""
+        self._loaded = loaded
+
     def load(self, cards: int, wait: Wait) -> None:
-        """Nothing: `cards` are said to be in the hopper."""
+        """Nothing to do: `cards` are said to be in the hopper."""
+        self._loaded(cards)
 
     def count_out(self, wait: Wait) -> int | None:
         """None: nobody counts."""

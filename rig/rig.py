@@ -18,18 +18,20 @@ Truth = Callable[[Sequence[tuple[int, int | None]], float], dict[str, Any]]
 class Rig:
     """A rig that is open.
 
-    url: with the seed in force. launcher: the kind of machine. nonce: for each conversation. new_uuid: for a board that
-    has none yet. truth: None for a rig that is no twin, and not to be called
+    url: with the seed in force. nonce: for each conversation. new_uuid: for a board that
+    has none yet. brain: the model that decides in `direct` drive unless another is asked for. preload: puts cards into a
+    twin's hopper without a person. truth: None for a rig that is no twin, and not to be called
     before everything measured is on disk. image: the flash image that runs, where that is known.
     """
 
     url: str
-    launcher: str
     seed: int | None
     link: Link
     operator: Operator
     nonce: Callable[[], int]
     new_uuid: Callable[[], bytes]
+    brain: str
+    preload: Callable[[int], None]
     truth: Truth | None
     image: bytes | None
 

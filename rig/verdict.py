@@ -15,6 +15,7 @@ from rig.wire.messages import (
     BIN_MS,
     CURRENT_SAMPLES_PER_BIN,
     CURRENT_UA_PER_COUNT,
+    TICK_HZ,
     VOLTAGE_UV_PER_COUNT,
     BinFlag,
     Reason,
@@ -23,6 +24,8 @@ from rig.wire.messages import (
 )
 
 Edge = tuple[int, str, int]
+
+TICKS_PER_MS = TICK_HZ // 1000
 
 # What the MCU alone can know ends a trial with this verdict; everything else is recomputed.
 ENDED_FROM_OUTSIDE: Mapping[Reason, Verdict] = {
@@ -45,6 +48,7 @@ class Judged:
 
     verdict: Verdict
     reason: Reason
+    accepted: bool
     cleared: int
     sticking: int
     roller_ms: int
@@ -73,6 +77,11 @@ def driven(bins: Sequence[int], drive: Wiring, roller_on_mA: int) -> list[bool]:
     return [(sample & 0xFFF) >= threshold for sample in bins]
 
 
+def heard(edges: Sequence[Edge], actuated_tick: int, within: int) -> bool:
+    """Whether a sound began no later than `within` ticks after actuation."""
+    return any(channel == "sound" and level and 0 <= tick - actuated_tick <= within for tick, channel, level in edges)
+
+
 def longest_run_ms(marks: Iterable[bool]) -> int:
     """Length of the longest unbroken run of marked bins, in milliseconds."""
     return BIN_MS * max((sum(1 for _ in group) for mark, group in groupby(marks) if mark), default=0)
@@ -81,7 +90,6 @@ def longest_run_ms(marks: Iterable[bool]) -> int:
 def judge(
     *,
     drive: Wiring,
-    accepted: bool,
     actuated_tick: int | None,
     edges: Sequence[Edge],
     bins: Sequence[int],
@@ -98,6 +106,9 @@ def judge(
     beam = [level for tick, channel, level in edges if channel == "beam_a" and actuated_tick is not None and tick >= actuated_tick]
     cleared = sum(before and not after for before, after in pairwise([0, *beam]))  # after a loss two edges may be alike
     blocked_at_end = bool(beam) and beam[-1] == 1
+    accepted = actuated_tick is not None and (
+        drive is Wiring.direct or heard(edges, actuated_tick, settings["accept_ms"] * TICKS_PER_MS)
+    )
     marks = driven(bins, drive, settings["roller_on_mA"])
     roller_ms = BIN_MS * sum(marks)
     stall = -(-settings["stall_mA"] * 1000 * CURRENT_SAMPLES_PER_BIN // CURRENT_UA_PER_COUNT)
@@ -109,7 +120,7 @@ def judge(
 
     def outcome(verdict: Verdict, why: Reason = Reason.none) -> Judged:
         sticking = int(blocked_at_end and verdict is not Verdict.jam)
-        return Judged(verdict, why, cleared, sticking, roller_ms)
+        return Judged(verdict, why, accepted, cleared, sticking, roller_ms)
 
     rules: tuple[tuple[Callable[[], bool], Verdict, Reason], ...] = (
         (lambda: reason in ENDED_FROM_OUTSIDE, ENDED_FROM_OUTSIDE.get(reason, Verdict.fault), reason),

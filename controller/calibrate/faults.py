@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the feed fails: jam, slip, stick, and presses that the toy did not take."""
+"""How often the feed fails: jam, slip, stick, an empty hopper, and presses that the toy did not take."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def share(events: int, n: int) -> Share:
 
 
 def fit_faults(presses: Presses) -> dict[str, FaultRate]:
-    """Rates of `jam`, `slip`, `stick` and `rejected`.
+    """Rates of `jam`, `slip`, `stick`, `empty` and `rejected`.
 
     Per press: of the usable presses that the hopper had cards for, hence without `empty` and `hopper_found_empty`;
-    `rejected`: of all that the toy was offered, which is these, the excepted two, and the rejected ones. Per card: of
-    the cards that the feed tried to move, which are those dealt, plus one for each jam (the card that wedged) and each
-    slip (the card that did not come). stick: a card left in the mouth after an `ok` press.
+    `empty`: of all usable presses; `rejected`: of all that the toy was offered, which is these and the rejected ones.
+    Per card: of the cards that the feed tried to move, which are those dealt, plus one for each jam (the card that
+    wedged) and each slip (the card that did not come). stick: a card left in the mouth after an `ok` press.
     """
     fed = presses.usable & ~np.isin(presses.rule, ("empty", "hopper_found_empty"))
     n = int(fed.sum())
@@ -54,5 +54,7 @@ def fit_faults(presses: Presses) -> dict[str, FaultRate]:
     moved = cards + jams + slips
     found = {"jam": jams, "slip": slips, "stick": sticks}
     rates = {name: FaultRate(share(events, n), share(events, moved)) for name, events in found.items()}
-    offered = int(presses.usable.sum()) + rejected
-    return rates | {"rejected": FaultRate(share(rejected, offered), None)}
+    empties = int(np.count_nonzero(presses.rule == "empty"))
+    usable = int(presses.usable.sum())
+    offered = usable + rejected
+    return rates | {"empty": FaultRate(share(empties, usable), None), "rejected": FaultRate(share(rejected, offered), None)}

@@ -16,7 +16,7 @@ from controller.calibrate.count import Count
 from controller.calibrate.fire import Fire
 from controller.calibrate.fit import Fit
 from controller.errors import RefusedError
-from controller.store.records import Run, RunData, raw_sha256
+from controller.store.records import Run, RunData, is_simulated, raw_sha256
 
 SCHEMA_VERSION = "1.0.0"
 DEPENDENCE_TEST = "likelihood ratio of the hazard by presses since the last fire against one probability"
@@ -39,7 +39,7 @@ def build_odds(fit: Fit, runs: Sequence[RunData], *, created_at: datetime, versi
         "schema_version": SCHEMA_VERSION,
         "launcher": fit.launcher,
         "created_at": created_at.astimezone(UTC).isoformat(timespec="seconds"),
-        "simulated": any(data.run.rig_url.startswith("twin:") for data in runs),
+        "simulated": any(is_simulated(data.run) for data in runs),
         "device": {
             "dut": fit.dut,
             "board_uuid": _common(data.run.firmware.get("board_uuid") for data in runs),
@@ -67,8 +67,15 @@ def _conditions(fit: Fit, runs: Sequence[RunData]) -> Json:
         "pack_V": _statistics(trial.pack_V for trial in trials if trial.fired),
         "fills": len(fills),
         "loaded": _statistics(float(fill.loaded) for fill in fills),
+        "decision": _common(_decision(data.run) for data in runs),
         "hopper": fit.hopper and {"min": fit.hopper[0], "max": fit.hopper[1]},
     }
+
+
+def _decision(run: Run) -> Json | None:
+    """The model that gave the run times in `direct` drive."""
+    model = run.settings.get("decision")
+    return None if model is None else {"model": model, "seed": run.settings.get("decision_seed")}
 
 
 def _fire(fire: Fire) -> Json:

@@ -53,6 +53,8 @@ def odds_text(odds: dict[str, Any]) -> str:
 def write_odds(path: Path, odds: dict[str, Any]) -> None:
     """Write the odds; an older file at `path` stays whole until the new one is. Raises `OddsError` and `OSError`."""
     text = odds_text(odds)
+    if not path.parent.is_dir():
+        raise OddsError(f"{path}: there is no folder {path.parent}; make it, or name another file")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     fresh = Path(name)
     try:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from controller.report import figures, tables, words
 from controller.report.figures import Odds
 from controller.report.signals import typical_press
-from controller.store.records import RunData
+from controller.store.records import RunData, is_simulated
 
 # Characters that HTML forbids or that would rearrange the text around them: controls, surrogates, direction marks.
 _UNFIT = re.compile(
@@ -86,7 +86,7 @@ def render(data: RunData, odds: Odds | None) -> str:
 
 def is_twin(data: RunData, odds: Odds | None) -> bool:
     """Return whether the run was made on the simulated launcher."""
-    return data.run.rig_url.startswith("twin:") or bool((odds or {}).get("simulated"))
+    return is_simulated(data.run) or bool((odds or {}).get("simulated"))
 
 
 def _presentable(value: object) -> object:

@@ -41,7 +41,7 @@ _CYCLE_OP = struct.Struct("<BQ")
 _RUN_HEAD = struct.Struct("<QBHHHI")
 _OUTPUT = struct.Struct("<QBd")
 _RESET_REPORT = struct.Struct("<QB")
-_STATS_REPLY = struct.Struct(f"<QQQIIIH{VECTORS}I{VECTORS}I")
+_STATS_REPLY = struct.Struct(f"<QQQQQQIIIH{VECTORS}I{VECTORS}I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,16 @@ class Stats:
 
     `isr_longest` and `isr_runs` are by vector number (1 = INT0 ...). `longest_off` is the longest stretch with
     interrupts off, after they were first switched on; without `audit` it knows only interrupt routines. `min_sp` is
-    the least stack pointer ever seen.
+    the least stack pointer ever seen. `turns` are rounds of the simulator's own loop, which is what it spends its time
+    on; `naps` and `echoes` are how often libsimavr would have slept, and what it would have printed of the AVR's output.
     """
 
     cycles: int
     awake: int
     exchanges: int
+    turns: int
+    naps: int
+    echoes: int
     longest_off: int
     rx_overruns: int
     eeprom_writes: int
@@ -95,7 +99,10 @@ class Avr:
 
     `eeprom` is the content from address 0 on (the rest is erased). `flash_hex` is loaded over the ELF; when it reaches
     into the boot section, resets lead to it, as with the boot fuse of an Uno. `vcd` is written as it runs. `audit` runs
-    one instruction at a time, which busy code pays for with half its speed, and makes `Stats.longest_off` exact.
+    one instruction at a time, which busy code pays for with half its speed, and makes `Stats.longest_off` exact. `raw` is
+    for the conformance suite alone: libsimavr with every fault that it has, edges and bytes raised as any host would raise
+    them. `Output.value` is then what the pin's IRQ was raised with; analog points, resets in `Step`, `vcd`, `audit` and all
+    of `Stats` but `cycles`, `turns`, `naps` and `echoes` do not exist there.
 
     Raises `TwinUnavailableError` when avrtwin cannot be built or started, `BadRigError` for a file that is no AVR
     firmware or cannot be written.
@@ -109,6 +116,7 @@ class Avr:
         flash_hex: Path | None = None,
         vcd: Path | None = None,
         audit: bool = False,
+        raw: bool = False,
     ) -> None:
         self.elf = Path(elf)
         self.cycle = 0
@@ -116,7 +124,7 @@ class Avr:
         self._owed = 0  # operation whose answer has not been read: a signal handler may raise while the AVR runs
         self._kept: bytes | None = None  # answer to a run that was read in place of another
         _check(self.elf)
-        options = [*(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
+        options = [*(["--raw"] if raw else []), *(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
         command = [str(avrtwin_path()), *options, str(self.elf)]
         try:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -226,9 +234,8 @@ class Avr:
     def stats(self) -> Stats:
         """Counts and longest durations so far."""
         counts = _STATS_REPLY.unpack(self._exchange(bytes([_STATS])))
-        cycles, awake, exchanges, longest_off, overruns, writes, min_sp, *by_vector = counts
-        longest, runs = tuple(by_vector[:VECTORS]), tuple(by_vector[VECTORS:])
-        return Stats(cycles, awake, exchanges, longest_off, overruns, writes, min_sp, longest, runs)
+        by_vector = counts[-2 * VECTORS :]
+        return Stats(*counts[: -2 * VECTORS], by_vector[:VECTORS], by_vector[VECTORS:])
 
     @property
     def pid(self) -> int:

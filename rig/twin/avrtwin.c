@@ -144,6 +144,8 @@ static struct report {  // what has happened since the last RUN was answered
 
 static struct stats {
   uint64_t asleep, exchanges;
+  uint64_t turns;         // of the main loop: what speed is paid with
+  uint64_t naps, echoes;  // times that libsimavr would put this process to sleep, or prints what the AVR sends
   uint32_t longest_off, rx_overruns, eeprom_writes;
   uint32_t vector_longest[VECTOR_COUNT], vector_runs[VECTOR_COUNT];
   uint16_t min_sp;
@@ -151,6 +153,7 @@ static struct stats {
 
 static int stop;   // ends the current run
 static int audit;  // one instruction at a time, for exact statistics
+static int raw;    // libsimavr as it comes, with none of the shims
 
 // The core runs instructions by itself until a count of cycles is used up; this ends that after the current one.
 static void come_back(void) { avr->run_cycle_count = 1; }
@@ -324,17 +327,19 @@ static void vcd_pins(void) {
   }
 }
 
+static void report_output(int i, double value) {
+  PUT(&report.outputs, uint64_t, avr->cycle);
+  PUT(&report.outputs, uint8_t, i);
+  PUT(&report.outputs, double, value);
+  report.output_n++;
+  stop = 1;
+  come_back();
+}
+
 static void refresh_outputs(void) {
   for (int i = 0; i < PIN_COUNT; i++) {
     const double value = pin_value(i);
-    if (value == output_value[i]) continue;
-    output_value[i] = value;
-    PUT(&report.outputs, uint64_t, avr->cycle);
-    PUT(&report.outputs, uint8_t, i);
-    PUT(&report.outputs, double, value);
-    report.output_n++;
-    stop = 1;
-    come_back();
+    if (value != output_value[i]) report_output(i, output_value[i] = value);
   }
   if (vcd) vcd_pins();
 }
@@ -541,6 +546,13 @@ HANDLER(write_watched) {
 }
 
 // ---------------------------------------------------------------- USART, rows 2 to 5 and 20: replaced as a whole
+
+// libsimavr's own USART, and its sleeping core, call this; being here it is linked in place of the C library's.
+int usleep(useconds_t us) {
+  (void)us;
+  stats.naps++;
+  return 0;
+}
 
 static uint64_t byte_cycles(void) {
   const int a = reg(UCSR0A), c = reg(UCSR0C);
@@ -1026,6 +1038,7 @@ static uint64_t next_event(uint64_t limit) {
 static void run(uint64_t until) {
   uint64_t look_at = avr->cycle + 5 * CYCLE_HZ;
   while (!stop && avr->cycle < until) {
+    stats.turns++;
     const uint64_t next = next_event(until);
     if (avr->state == cpu_Running) {
       const uint64_t ahead = next > avr->cycle ? next - avr->cycle : 1;
@@ -1051,6 +1064,60 @@ static void run(uint64_t until) {
       look_at = avr->cycle + 5 * CYCLE_HZ;
       leave_if_orphaned();
     }
+  }
+}
+
+// ---------------------------------------------------------------- raw, for the conformance suite: libsimavr's faults as they come
+
+// An edge comes from a cycle timer, as a host of libsimavr would raise it.
+static avr_cycle_count_t raw_edge(avr_t *avr_, avr_cycle_count_t when, void *param) {
+  (void)avr_, (void)param;
+  for (; edge_at < edge_n && edges[edge_at].cycle <= when; edge_at++)
+    avr_raise_irq(port_of[edges[edge_at].pin]->io.irq + PINS[edges[edge_at].pin].bit, edges[edge_at].level);
+  return edge_at < edge_n ? edges[edge_at].cycle : 0;
+}
+
+// So does a byte, back to back with the one before it.
+static avr_cycle_count_t raw_byte(avr_t *avr_, avr_cycle_count_t when, void *param) {
+  (void)avr_, (void)param;
+  avr_raise_irq(uart_io->io.irq + UART_IRQ_INPUT, line[line_at++].byte);
+  if (line_at < line_n) return when + HOST_BYTE_CYCLES;
+  line_at = line_n = 0;
+  return 0;
+}
+
+static void raw_schedule(void) {
+  avr_cycle_timer_cancel(avr, raw_edge, NULL);
+  if (edge_at < edge_n) avr_cycle_timer_register(avr, edges[edge_at].cycle - avr->cycle, raw_edge, NULL);
+  if (line_at < line_n && !avr_cycle_timer_status(avr, raw_byte, NULL))
+    avr_cycle_timer_register(avr, HOST_BYTE_CYCLES, raw_byte, NULL);
+}
+
+// An output is what a pin's IRQ is raised with, each time that it is: doubled edges and flags in the value included.
+static void raw_pin(avr_irq_t *irq, uint32_t value, void *param) {
+  (void)irq;
+  const int i = (int)(intptr_t)param;
+  if (is_output(i)) report_output(i, value);
+}
+
+static void raw_sent(avr_irq_t *irq, uint32_t value, void *param) {
+  (void)irq, (void)param;
+  const uint8_t byte = value;
+  put(&report.tx, &byte, 1);
+  stop = stop || byte == 0 || report.tx.n >= TX_PENDING_MAX;
+  come_back();
+}
+
+static void install_raw(void) {
+  for (int i = 0; i < PIN_COUNT; i++)
+    avr_irq_register_notify(port_of[i]->io.irq + PINS[i].bit, raw_pin, (void *)(intptr_t)i);
+  avr_irq_register_notify(uart_io->io.irq + UART_IRQ_OUTPUT, raw_sent, NULL);
+}
+
+static void run_raw(uint64_t until) {
+  while (!stop && avr->cycle < until && avr->state != cpu_Done && avr->state != cpu_Crashed) {
+    stats.turns++;
+    avr_run(avr);
   }
 }
 
@@ -1149,6 +1216,9 @@ static void answer_stats(struct bytes *out) {
   PUT(out, uint64_t, avr->cycle);
   PUT(out, uint64_t, avr->cycle - stats.asleep);
   PUT(out, uint64_t, stats.exchanges);
+  PUT(out, uint64_t, stats.turns);
+  PUT(out, uint64_t, stats.naps);
+  PUT(out, uint64_t, stats.echoes);
   PUT(out, uint32_t, stats.longest_off);
   PUT(out, uint32_t, stats.rx_overruns);
   PUT(out, uint32_t, stats.eeprom_writes);
@@ -1172,6 +1242,7 @@ static void serve(void) {
           const uint8_t pin = TAKE(uint8_t);
           add_edge(cycle, pin, TAKE(uint8_t));
         }
+        if (raw) raw_schedule();
         break;
       case OP_ANALOG: {
         const int channel = TAKE(uint8_t) & (ADC_CHANNELS - 1);
@@ -1193,12 +1264,16 @@ static void serve(void) {
         n = TAKE(uint32_t);
         const uint8_t *bytes = take_bytes(n);
         for (uint32_t i = 0; i < n; i++) put_line(bytes[i], broken);
-        if (uart.rx_end == NEVER) next_on_line(avr->cycle);
+        if (raw) raw_schedule();
+        else if (uart.rx_end == NEVER) next_on_line(avr->cycle);
         break;
       }
-      case OP_RESET:
-        reset_mcu(TAKE(uint8_t) ? PORF : EXTRF);
+      case OP_RESET: {
+        const uint8_t cause = TAKE(uint8_t) ? PORF : EXTRF;
+        if (raw) avr_reset(avr);
+        else reset_mcu(cause);
         break;
+      }
       case OP_POKE: {
         const uint16_t address = TAKE(uint16_t);
         n = TAKE(uint32_t);
@@ -1221,7 +1296,7 @@ static void serve(void) {
       case OP_RUN:
         reschedule();
         stop = report.output_n || report.reset_n;
-        run(TAKE(uint64_t));
+        (raw ? run_raw : run)(TAKE(uint64_t));
         answer_run(&out);
         answer(&out);
         return;
@@ -1261,6 +1336,7 @@ static int read_all(uint8_t *at, size_t n) {
 static void on_log(avr_t *avr_, const int level, const char *format, va_list arguments) {
   static int said;  // a firmware that runs into nothing has one complaint for each instruction
   (void)avr_;
+  if (level == LOG_OUTPUT) stats.echoes++;
   if (level == LOG_ERROR && said++ < 10) vfprintf(stderr, format, arguments);
 }
 
@@ -1351,19 +1427,20 @@ static void greet(const char *trouble, const char *what) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && !strcmp(argv[1], "--audit")) {
-    audit = 1;
+  raw = argc > 1 && !strcmp(argv[1], "--raw");
+  audit = argc > 1 && !strcmp(argv[1], "--audit");
+  if (raw || audit) {
     argc--;
     argv++;
   }
   const char *vcd_path = NULL;
-  if (argc > 2 && !strcmp(argv[1], "--vcd")) {
+  if (!raw && argc > 2 && !strcmp(argv[1], "--vcd")) {
     vcd_path = argv[2];
     argc -= 2;
     argv += 2;
   }
   if (argc != 2) {
-    fprintf(stderr, "usage: avrtwin [--audit] [--vcd FILE] ELF; speaks binary on stdin and stdout\n");
+    fprintf(stderr, "usage: avrtwin [--raw | [--audit] [--vcd FILE]] ELF; speaks binary on stdin and stdout\n");
     return 2;
   }
   signal(SIGINT, SIG_IGN);  // the far side decides
@@ -1386,9 +1463,12 @@ int main(int argc, char **argv) {
     vcd_open(vcd_path);
     if (!vcd) greet("cannot write ", vcd_path);
   }
-  install();
   stats.min_sp = avr->ramend;
-  reset_mcu(PORF);
+  if (raw) install_raw();
+  else {
+    install();
+    reset_mcu(PORF);
+  }
   greet("", "");
   static struct bytes in;
   uint32_t length;

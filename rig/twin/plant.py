@@ -64,7 +64,7 @@ class RollerPlant:
         self.parameters = parameters
         self._generator = np.random.Generator(np.random.PCG64(seed))
         uuid = bytearray(self._generator.bytes(16))
-        uuid[6] = uuid[6] & 0x0F | 0x40  # RFC 9562, version 4
+        uuid[6] = uuid[6] & 0x0F | 0x80  # RFC 9562, version 8: no board of silicon has one
         uuid[8] = uuid[8] & 0x3F | 0x80
         self.board_uuid = bytes(uuid)
         self._feed = Feed(parameters)

@@ -22,6 +22,7 @@ from rig.twin.bench import TwinBench, TwinOperator
 from rig.twin.join import truth_of
 from rig.twin.parameters import RollerParameters, parse_url
 from rig.twin.plant import RollerPlant
+from rig.wire.frame import crc16
 
 SEED_BITS = 31
 # Keeps the nonces apart from the plant's draws.
@@ -33,7 +34,6 @@ class TwinParts:
     """A twin, taken apart: what a rig or a pseudo-terminal is made of."""
 
     url: str
-    launcher: str
     seed: int
     image: bytes
     parameters: RollerParameters
@@ -61,8 +61,13 @@ def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None) -> 
     elf = said.elf or packaged("elf")
     image = flash_image(elf)
     plant = RollerPlant(said.parameters, chosen)
-    bench = TwinBench(plant, Avr(elf, vcd=vcd))
-    return TwinParts(with_seed(url, chosen), said.launcher, chosen, image, said.parameters, plant, bench, TwinOperator(bench))
+    bench = TwinBench(plant, Avr(elf, eeprom=_eeprom(plant.board_uuid), vcd=vcd))
+    return TwinParts(with_seed(url, chosen), chosen, image, said.parameters, plant, bench, TwinOperator(bench))
+
+
+def _eeprom(uuid: bytes) -> bytes:
+    """EEPROM that has been given its UUID already, as the firmware lays it out (`src/core/settings.cpp`)."""
+    return uuid + crc16(uuid).to_bytes(2, "little")
 
 
 def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
@@ -71,12 +76,13 @@ def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
     nonces = np.random.default_rng((parts.seed, NONCE_STREAM))
     return Rig(
         url=parts.url,
-        launcher=parts.launcher,
         seed=parts.seed,
         link=TwinLink(parts.bench),
         operator=parts.operator,
         nonce=lambda: int(nonces.integers(1 << 16)),
         new_uuid=lambda: parts.plant.board_uuid,
+        brain=parts.parameters.brain,
+        preload=parts.bench.load,
         truth=lambda trials, epoch_s: truth_of(parts.parameters, trials, parts.plant.truth(), epoch_s),
         image=parts.image,
     )

@@ -19,13 +19,13 @@ def sample(mA: float = 0, flags: int = 0, volts: float = 4.5) -> int:
 
 STILL, RUNNING, STALLED = sample(15), sample(300), sample(1100)
 BLOCKED = sample(300, BinFlag.beam_a)
+SOUND = (1500, "sound", 1)
 ONE_CARD = ((2000, "beam_a", 1), (3000, "beam_a", 0))
 
 
 def verdict(**given: Any) -> Any:
     case = {
         "drive": Wiring.button,
-        "accepted": True,
         "actuated_tick": 1000,
         "edges": (),
         "bins": (STILL,) * 10,
@@ -33,6 +33,8 @@ def verdict(**given: Any) -> Any:
         "settings": DEFAULTS,
         "reason": Reason.none,
     }
+    if given.pop("sounds", True):
+        given["edges"] = (SOUND, *given.get("edges", ()))
     return judge(**(case | given))
 
 
@@ -48,8 +50,8 @@ def verdict(**given: Any) -> Any:
         (Verdict.jam, {"bins": (BLOCKED,) * 30, "edges": ONE_CARD[:1]}),
         (Verdict.ok, {"bins": (BLOCKED,) * 29, "edges": ONE_CARD[:1]}),
         (Verdict.ok, {"bins": (BLOCKED,) * 20 + (RUNNING,) + (BLOCKED,) * 20, "edges": ONE_CARD}),
-        (Verdict.rejected, {"accepted": False}),
-        (Verdict.fault, {"accepted": False, "bins": (RUNNING,)}),
+        (Verdict.rejected, {"sounds": False}),
+        (Verdict.fault, {"sounds": False, "bins": (RUNNING,)}),
         (Verdict.fault, {"edges": ONE_CARD}),
         (Verdict.rejected, {"reason": Reason.beam_blocked, "actuated_tick": None}),
         (Verdict.rejected, {"reason": Reason.interlock, "actuated_tick": None}),
@@ -84,3 +86,15 @@ def test_the_roller_threshold_is_inclusive_and_exact() -> None:
 def test_samples_scale_as_the_page_says() -> None:
     assert current_uA(4 * 100) == 100 * 4888
     assert pack_uV(460 << 12) == 460 * 9775
+
+
+@pytest.mark.parametrize(
+    ("tick", "accepted"), [(999, False), (1000, True), (1000 + 150 * 16_000, True), (1001 + 150 * 16_000, False)]
+)
+def test_a_press_is_accepted_by_a_sound_that_begins_in_time(tick: int, accepted: bool) -> None:
+    assert verdict(sounds=False, edges=((tick, "sound", 1),)).accepted is accepted
+
+
+def test_in_direct_drive_every_actuated_press_is_accepted() -> None:
+    assert verdict(drive=Wiring.direct, sounds=False).accepted
+    assert not verdict(drive=Wiring.direct, sounds=False, actuated_tick=None).accepted

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When ten bytes arrive for a reader that takes 0.9 byte times over each. A2 says when it listens.
+// When ten bytes arrive for a reader that takes 0.9 byte times to fetch each. A2 says when it listens.
 #include "say.h"
 
 int main(void) {
@@ -12,8 +12,8 @@ int main(void) {
     while (!(UCSR0A & _BV(RXC0))) {}
     last = TCNT1;
     if (!i) first = last;
-    (void)UDR0;
     _delay_us(76);
+    (void)UDR0;
   }
   say("cycles", (uint16_t)(last - first));
   end();
