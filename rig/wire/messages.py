@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import ClassVar
 
-PROTOCOL_HASH = 0x959BBB31
+PROTOCOL_HASH = 0x2E31EB1B
 BAUD = 115200
 MAX_PAYLOAD = 48
 WINDOW = 4
@@ -125,7 +125,6 @@ class Cause(IntEnum):
     max_on = 4  # an output reached its maximum on-time and was cut
     watchdog = 5  # the main loop hung
     silence = 6  # no valid frame for power_hold_ms; toy power went off
-    limits = 7  # a setting would exceed the guard's limits
 
 
 class PowerCause(IntEnum):

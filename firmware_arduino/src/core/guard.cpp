@@ -23,10 +23,10 @@ constexpr uint16_t kCoils = one(Output::slot1) | one(Output::slot2) | one(Output
 // before a jammed motor is hot.
 constexpr Limit kSlot = {80, 200, 400, 4, 255, kCoils};
 const Limit kLimits[protocol::kOutputCount] ROM = {
-    {5200, 100, 10000, 1, 20, kMotor},                 // roller
+    {kRollerMaxOnMs, 100, 10000, 1, 20, kMotor},       // roller
     {600, 200, 1000, 3, 255, kMotor},                  // reverse
     kSlot, kSlot, kSlot, kSlot, kSlot, kSlot,          // slots 1 to 6
-    {200, 100, 2000, 1, 255, kCoils},                  // launch
+    {kLaunchMaxOnMs, 100, 2000, 1, 255, kCoils},       // launch
     {400, 200, 2000, 2, 255, kCoils},                  // reset
     {0, 0, 0, 0, 255, 0},                              // power
 };

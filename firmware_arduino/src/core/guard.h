@@ -21,6 +21,10 @@ struct Limit {
   uint16_t rivals;      // outputs that must be off: of a group at most one is on
 };
 
+// Two of the limits by name, for what is checked against them at compile time.
+constexpr uint16_t kLaunchMaxOnMs = 200;
+constexpr uint16_t kRollerMaxOnMs = 5200;
+
 // The least PWM duty that makes sense for an output.
 uint8_t least_duty(protocol::Output output);
 

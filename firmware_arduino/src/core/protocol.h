@@ -9,7 +9,7 @@
 
 namespace protocol {
 
-constexpr uint32_t kHash = 0x959BBB31UL;
+constexpr uint32_t kHash = 0x2E31EB1BUL;
 constexpr uint32_t kBaud = 115200UL;
 constexpr uint8_t kMaxPayload = 48;
 constexpr uint8_t kWindow = 4;
@@ -120,9 +120,8 @@ enum class Cause : uint8_t {
   max_on = 4,  // an output reached its maximum on-time and was cut
   watchdog = 5,  // the main loop hung
   silence = 6,  // no valid frame for power_hold_ms; toy power went off
-  limits = 7,  // a setting would exceed the guard's limits
 };
-constexpr uint8_t kCauseCount = 8;
+constexpr uint8_t kCauseCount = 7;
 
 // Why toy power changed.
 enum class PowerCause : uint8_t {
@@ -167,6 +166,21 @@ enum class Setting : uint8_t {
   settle_ms = 11,  // toy power must have been on this long before a press
 };
 constexpr uint8_t kSettingCount = 11;
+
+// The largest value of each, for checks at compile time.
+namespace setting_max {
+constexpr uint16_t wiring = 1;
+constexpr uint16_t press_hold_ms = 180;
+constexpr uint16_t accept_ms = 1000;
+constexpr uint16_t onset_ms = 3000;
+constexpr uint16_t quiet_ms = 2000;
+constexpr uint16_t observe_max_ms = 20000;
+constexpr uint16_t jam_ms = 2000;
+constexpr uint16_t stall_ms = 2000;
+constexpr uint16_t stall_mA = 5000;
+constexpr uint16_t roller_on_mA = 2000;
+constexpr uint16_t settle_ms = 5000;
+}
 
 struct SettingLimits {
   uint16_t initial, min, max;

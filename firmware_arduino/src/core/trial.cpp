@@ -17,6 +17,8 @@ using protocol::Wiring;
 namespace {
 
 constexpr uint16_t kMaxRunMs = 5000;  // leaves the guard's own limit for what goes wrong
+static_assert(kMaxRunMs + 100 <= kRollerMaxOnMs, "no run that may be asked for is cut by the guard");
+static_assert(protocol::setting_max::press_hold_ms + 10 <= kLaunchMaxOnMs, "no press that may be set is cut by the guard");
 
 bool level_of(uint8_t levels, Channel channel) { return (levels >> static_cast<uint8_t>(channel)) & 1; }
 
