@@ -222,6 +222,8 @@ class RollerLauncher:
         spoiled = lost or ("samples_missing" if watch.gap else "" if agree else "verdicts_differ")
         marks = driven(bins, self.drive, self.settings["roller_on_mA"])
         loaded = [pack_uV(sample) for sample, mark in zip(bins, marks, strict=True) if mark]
+        # In the bin after a driven one the voltage may have been sampled before the drive went off.
+        unloaded = [pack_uV(each) for each, *near in zip(bins, marks, (False, *marks), strict=False) if not any(near)]
         return TrialRecord(
             number=request.number,
             kind="press",
@@ -240,7 +242,7 @@ class RollerLauncher:
             run_ms=request.run_ms,
             duty=request.duty if self.drive is Wiring.direct else 0,
             pack_V=min(loaded) / 1e6 if loaded else None,
-            pack_open_V=pack_uV(bins[0]) / 1e6 if bins else None,
+            pack_open_V=unloaded[0] / 1e6 if unloaded else None,
             peak_A=max(map(current_uA, bins)) / 1e6 if bins else None,
             edges=edges,
             bins=bins,

@@ -7,10 +7,8 @@ import math
 
 from rig.clock import Clock
 from rig.errors import LinkLostError
-from rig.twin.avr import CYCLE_HZ
+from rig.twin.avr import CYCLE_HZ, FOREVER
 from rig.twin.bench import TwinBench
-
-FOREVER = 1 << 62
 
 
 class TwinLink:

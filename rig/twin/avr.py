@@ -17,21 +17,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from intelhex import HexReaderError, IntelHex
 
 from rig.errors import BadRigError, LinkLostError, TwinUnavailableError
+from rig.firmware import open_avr_elf
 from rig.twin.build import avrtwin_path
 
 CYCLE_HZ = 16_000_000
+FOREVER = 1 << 62
+"""A cycle that never comes."""
+
 EEPROM_BYTES = 1024
-FLASH_BYTES = 32768
 BOOT_SECTION = 0x7000  # lowest address at which a bootloader of this part can begin
 VECTORS = 26
 RAM_OFFSET = 0x800000  # where AVR ELF files keep the data space
-EEPROM_OFFSET = 0x810000
 
 _EDGES, _ANALOG, _CANCEL, _RX, _RESET, _POKE, _FLASH, _EEPROM_SET, _RESET_PC = range(1, 10)
 _RUN, _PEEK, _EEPROM_GET, _STATS = range(0x80, 0x84)
@@ -123,7 +123,8 @@ class Avr:
         self._pending = bytearray(_LENGTH.size)
         self._owed = 0  # operation whose answer has not been read: a signal handler may raise while the AVR runs
         self._kept: bytes | None = None  # answer to a run that was read in place of another
-        _check(self.elf)
+        with open_avr_elf(self.elf):  # libsimavr would take any file
+            pass
         options = [*(["--raw"] if raw else []), *(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
         command = [str(avrtwin_path()), *options, str(self.elf)]
         try:
@@ -234,8 +235,9 @@ class Avr:
     def stats(self) -> Stats:
         """Counts and longest durations so far."""
         counts = _STATS_REPLY.unpack(self._exchange(bytes([_STATS])))
-        by_vector = counts[-2 * VECTORS :]
-        return Stats(*counts[: -2 * VECTORS], by_vector[:VECTORS], by_vector[VECTORS:])
+        cycles, awake, exchanges, turns, naps, echoes, longest_off, overruns, writes, min_sp, *by_vector = counts
+        longest, runs = tuple(by_vector[:VECTORS]), tuple(by_vector[VECTORS:])
+        return Stats(cycles, awake, exchanges, turns, naps, echoes, longest_off, overruns, writes, min_sp, longest, runs)
 
     @property
     def pid(self) -> int:
@@ -330,25 +332,12 @@ def _data_address(address: int) -> int:
 
 
 def symbols(elf: Path) -> dict[str, int]:
-    """Every named symbol of an AVR ELF; data addresses without the ELF's offset."""
-    with elf.open("rb") as file:
+    """Every named symbol of an AVR ELF; data addresses without the ELF's offset. Raises `BadRigError` as `Avr` does."""
+    with open_avr_elf(elf) as program:
         return {
             symbol.name: _data_address(symbol["st_value"])
-            for section in ELFFile(file).iter_sections()
+            for section in program.iter_sections()
             if isinstance(section, SymbolTableSection)
             for symbol in section.iter_symbols()
             if symbol.name
         }
-
-
-def _check(elf: Path) -> None:
-    """Refuse what is no AVR firmware here: libsimavr would not."""
-    try:
-        with elf.open("rb") as file:
-            machine = ELFFile(file)["e_machine"]
-    except OSError as error:
-        raise BadRigError(f"cannot read the firmware {elf}: {error.strerror}; build it with: ./dev firmware") from error
-    except ELFError as error:
-        raise BadRigError(f"{elf} is no ELF file; build the firmware with: ./dev firmware") from error
-    if machine != "EM_AVR":
-        raise BadRigError(f"{elf} is an ELF file for {machine}, not for an AVR; build the firmware with: ./dev firmware")

@@ -1093,11 +1093,10 @@ static void raw_schedule(void) {
     avr_cycle_timer_register(avr, HOST_BYTE_CYCLES, raw_byte, NULL);
 }
 
-// An output is what a pin's IRQ is raised with, each time that it is: doubled edges and flags in the value included.
+// An output is what a pin's IRQ is raised with, each time that it is: inputs, doubled edges and flags in the value included.
 static void raw_pin(avr_irq_t *irq, uint32_t value, void *param) {
   (void)irq;
-  const int i = (int)(intptr_t)param;
-  if (is_output(i)) report_output(i, value);
+  report_output((int)(intptr_t)param, value);
 }
 
 static void raw_sent(avr_irq_t *irq, uint32_t value, void *param) {

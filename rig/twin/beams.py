@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rig.twin.feed import CYCLE_HZ, A, B, Crossing
+from rig.twin.avr import CYCLE_HZ
+from rig.twin.feed import A, B, Crossing
 from rig.twin.parameters import RollerParameters
 
 PINS = {A: 8, B: 2}

@@ -6,9 +6,10 @@ Time passes only while somebody reads or sleeps; there is no thread and no wall 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from rig.operator import Wait
 from rig.twin.avr import CYCLE_HZ, Avr, Step
 
 Signal = Literal["launch", "roller", "reverse", "power"]
@@ -200,9 +201,6 @@ class TwinBench:
         self.avr.edges(plan.edges)
         for channel, points in plan.analog.items():
             self.avr.analog(channel, points)
-
-
-Wait = Callable[[float], None]
 
 
 class TwinOperator:

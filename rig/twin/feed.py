@@ -13,13 +13,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
+from rig.twin.avr import CYCLE_HZ, FOREVER
 from rig.twin.cards import Card
 from rig.twin.motor import Drive, Load, speed, time_to, time_to_stop, travel
 from rig.twin.parameters import RollerParameters
-
-CYCLE_HZ = 16_000_000
-FOREVER = 1 << 62
-"""A cycle that never comes."""
 
 A, B = 0, 1
 """Beams: at the mouth, and downstream."""

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rig.brains import Runs
+from rig.twin.avr import FOREVER
 from rig.twin.cards import Card
-from rig.twin.feed import FOREVER, WEDGE, Feed, State, Trace, cut, in_mouth
+from rig.twin.feed import WEDGE, Feed, State, Trace, cut, in_mouth
 from rig.twin.motor import Drive
 from rig.twin.toy import cycles
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rig.twin import motor, pack, waveform
+from rig.twin.avr import FOREVER
 from rig.twin.beams import CLEAR, PINS, Beams
 from rig.twin.cards import Card, draw_cards
 from rig.twin.feed import (
     EMPTY,
-    FOREVER,
     NO,
     SLIP,
     STALL,

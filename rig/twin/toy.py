@@ -7,7 +7,7 @@ Everything here but what `docs/facts.md#the-launcher` says of sounds and lid is 
 from __future__ import annotations
 
 from rig.brains import Draw
-from rig.twin.feed import CYCLE_HZ
+from rig.twin.avr import CYCLE_HZ
 from rig.twin.parameters import RollerParameters
 
 SOUND_PIN = 13

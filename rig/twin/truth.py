@@ -10,7 +10,7 @@ from rig.wire.messages import BIN_MS, SETTINGS
 
 CYCLES_PER_MS = 16_000
 _JAM_MS = SETTINGS["jam_ms"].default
-_JAM_BINS = _JAM_MS // BIN_MS + 1  # the first number of bins that is longer
+_JAM_BINS = _JAM_MS // BIN_MS + 1  # closes of bins from the block on: the bin in which it begins is not blocked throughout
 _BIN = BIN_MS * CYCLES_PER_MS
 _EARLY = 5 * CYCLES_PER_MS // 2  # a bin closes on the firmware's 2 ms tick, up to that much after its nominal end
 

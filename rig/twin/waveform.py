@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import exp
 
-from rig.twin.feed import CYCLE_HZ, FOREVER, Segment
+from rig.twin.avr import CYCLE_HZ, FOREVER
+from rig.twin.feed import Segment
 
 CURRENT_CHANNEL, VOLTAGE_CHANNEL = 0, 1
 AMPERE_PER_VOLT = 1.0  # A0: 5 V at the pin is 5 A

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiny firmwares, one for a row of docs/twin.md's table, and two ways to run them: shimmed, and as simavr comes.
 
-The raw runs pin the simulator's faults: when a library upgrade mends one, its test fails and says so.
+The raw runs pin the simulator's faults: when a library upgrade mends one, its test fails and says so. Where a firmware needs
+nothing from outside, the raw run is Debian's own `simavr` program; otherwise it is avrtwin without its shims, `raw=True`.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def avr(firmware: Firmware) -> Iterator[Callable[..., Avr]]:
     """Starts a firmware in avrtwin."""
     started: list[Avr] = []
 
-    def start(name: str, *, vcd: Path | None = None, audit: bool = False, **defines: int) -> Avr:
-        started.append(Avr(firmware(name, **defines), vcd=vcd, audit=audit))
+    def start(name: str, *, vcd: Path | None = None, audit: bool = False, raw: bool = False, **defines: int) -> Avr:
+        started.append(Avr(firmware(name, **defines), vcd=vcd, audit=audit, raw=raw))
         return started[-1]
 
     yield start

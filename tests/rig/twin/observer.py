@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rig.twin.feed import CYCLE_HZ
+from rig.twin.avr import CYCLE_HZ, FOREVER
 from rig.twin.plant import Plan, RollerPlant
 from rig.twin.truth import Activation
 from rig.verdict import Judged, judge
@@ -22,7 +22,7 @@ DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}
 NAMES = {8: "beam_a", 2: "beam_b", 13: "sound", 17: "interlock", 18: "lid"}
 ACTIVE_LOW = {8, 2, 17, 18}
 QUIET_MS = DEFAULTS["quiet_ms"]
-JAM_BINS = DEFAULTS["jam_ms"] // 10 + 1
+JAM_BINS = DEFAULTS["jam_ms"] // 10
 STALL_BINS = DEFAULTS["stall_ms"] // 10 + 1
 
 
@@ -81,6 +81,8 @@ class Observer:
         blocked = np.zeros(count, dtype=np.int64)
         for cycle, level in beam:
             blocked[closes > cycle] = level
+        for cycle, _ in beam:  # a bin with an edge in it was not blocked throughout
+            blocked[(starts <= cycle) & (cycle < closes)] = 0
         roller = (closes <= off) if direct else np.zeros(count, dtype=np.int64)
         return (current | voltage << 12 | blocked << 22 | roller.astype(np.int64) << 23).tolist()
 
@@ -90,9 +92,7 @@ class Observer:
         before = len(self.plant.truth())
         self.take(at, self.plant.output(at, "launch", 1.0))
         self.take(at + hold_ms * MS, self.plant.output(at + hold_ms * MS, "launch", 0.0))
-        sound = [cycle for cycle, pin, level in self.edges if pin == 13 and level and cycle >= at]
-        accepted = bool(sound) and sound[0] - at <= DEFAULTS["accept_ms"] * MS
-        return self._judge(at, Wiring.button, accepted, before, 1 << 62)
+        return self._judge(at, Wiring.button, before, FOREVER)
 
     def run(self, at: int, run_ms: int, duty: float = 1.0) -> Watched:
         """Run the roller from cycle `at` for `run_ms`, or until a bin closes that makes it a jam."""
@@ -111,9 +111,9 @@ class Observer:
                 off = close + 200
                 break
         self.take(off, self.plant.output(off, "roller", 0.0))
-        return self._judge(at, Wiring.direct, True, before, off, phase)
+        return self._judge(at, Wiring.direct, before, off, phase)
 
-    def _judge(self, at: int, drive: Wiring, accepted: bool, before: int, off: int, phase: int | None = None) -> Watched:
+    def _judge(self, at: int, drive: Wiring, before: int, off: int, phase: int | None = None) -> Watched:
         records = self.plant.truth()[before:]
         phase = int(self._generator.integers(0, 2 * MS)) if phase is None else phase
         count = max(self.plant.idle_after() - at, 0) // (10 * MS) + 30
@@ -122,7 +122,6 @@ class Observer:
         hopper = records[0].hopper if records else 0
         judged = judge(
             drive=drive,
-            accepted=accepted,
             actuated_tick=at,
             edges=edges,
             bins=bins,

@@ -9,8 +9,9 @@ from itertools import pairwise, product
 import pytest
 
 from rig.twin import motor, pack
+from rig.twin.avr import CYCLE_HZ, FOREVER
 from rig.twin.cards import Card
-from rig.twin.feed import CYCLE_HZ, EMPTY, FOREVER, GAP, HELD, NO, A, B, Feed, State, in_mouth
+from rig.twin.feed import EMPTY, GAP, HELD, NO, A, B, Feed, State, in_mouth
 from rig.twin.motor import Load
 from rig.twin.parameters import RollerParameters
 

@@ -12,7 +12,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from rig.twin import motor, pack, waveform
-from rig.twin.feed import CYCLE_HZ, FOREVER, GAP, NO, Feed, State
+from rig.twin.avr import CYCLE_HZ, FOREVER
+from rig.twin.feed import GAP, NO, Feed, State
 from rig.twin.motor import Load, speed, time_to, time_to_stop, travel
 from rig.twin.parameters import RollerParameters
 

@@ -46,9 +46,9 @@ def test_another_seed_gives_another_history():
     assert one.plant.board_uuid != other.plant.board_uuid
 
 
-def test_the_boards_uuid_is_a_version_4():
+def test_the_boards_uuid_is_a_version_8_which_no_silicon_has():
     uuid = UUID(bytes=RollerPlant(EVENTFUL, 5).board_uuid)
-    assert uuid.version == 4
+    assert uuid.version == 8
     assert uuid.variant == "specified in RFC 4122"
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rig.twin.feed import CYCLE_HZ
+from rig.twin.avr import CYCLE_HZ
 from rig.twin.parameters import RollerParameters
 from rig.twin.plant import RollerPlant
 from rig.twin.toy import SOUND_PIN

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in which nothing counted never passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.verdict import Exit, exit_of
+from tests.controller.conftest import make_trial
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ("ok", Exit.passed),
+        ("no_run", Exit.passed),
+        ("jam", Exit.passed),
+        ("rejected fault aborted slip", Exit.passed),
+        ("rejected", Exit.inconclusive),
+        ("rejected rejected", Exit.inconclusive),
+        ("rejected fault", Exit.inconclusive),
+        ("aborted", Exit.inconclusive),
+        ("fault", Exit.rig_fault),
+        ("fault fault fault", Exit.rig_fault),
+        ("", Exit.inconclusive),
+    ],
+)
+def test_the_exit_code_goes_with_what_counted(verdicts: str, code: Exit) -> None:
+    assert exit_of([make_trial(number=n, verdict=verdict) for n, verdict in enumerate(verdicts.split(), start=1)]) is code
