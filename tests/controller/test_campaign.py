@@ -112,9 +112,9 @@ def test_the_places_in_bursts_are_stored_as_they_were_pressed(conducted: Conduct
 # ---------------------------------------------------------------------- the grid
 
 
-@pytest.mark.parametrize("pace_s", [1.5, 3.0])
+@pytest.mark.parametrize("pace_s", [3.0, 1.4993])  # also one that is no whole number of the MCU's ticks
 def test_presses_lie_on_a_grid_and_latencies_never_add_up(pace_s: float, conducted: Conduct) -> None:
-    run = conducted(TAME, 15, pace_s=pace_s)
+    run = conducted(TAME, 40, pace_s=pace_s, fill=500)
     first = run.trials[0].tick
     assert first is not None
     for number, trial in enumerate(run.trials):
@@ -227,10 +227,10 @@ def test_fills_begin_and_end_with_the_edges_of_the_lid(conducted: Conduct) -> No
 @pytest.mark.parametrize("drive", Wiring)
 def test_without_double_feeds_every_card_is_accounted_for(drive: Wiring, conducted: Conduct) -> None:
     decision = {"decision": "iid", "decision_seed": 1} if drive is Wiring.direct else {}
-    run = conducted(FAULTY + "&double_feed=0&jam=0.06", 60, fill=25, drive=drive, **decision)
+    run = conducted(FAULTY + "&double_feed=0&jam=0.1", 60, fill=25, drive=drive, **decision)
     assert len(run.data.fills) > 2
     verdicts = Counter(trial.verdict for trial in run.trials)
-    assert verdicts["jam"] >= 2 and verdicts["ok"] >= 20
+    assert verdicts["jam"] >= 2 and verdicts["ok"] >= 10
     assert [(fill.remaining is None, fill.difference) for fill in run.data.fills] == [(False, 0)] * len(run.data.fills)
     assert [(t.cleared, t.sticking) for t in run.trials] == [(t["cleared"], t["sticking"]) for t in run.truth]
 

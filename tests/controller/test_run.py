@@ -18,13 +18,13 @@ from controller.store.records import raw_sha256
 from controller.store.store import Store, StoreError
 from controller.verdict import Exit
 from rig.board import Board
-from rig.errors import ControllerResetError, NotOurBoardError, RigError, StopAskedError
+from rig.errors import NotOurBoardError, RigError, StopAskedError
 from rig.open import open_rig
 from rig.operator import NoOperator, Wait
 from rig.rig import Rig
 from rig.twin.bench import TwinOperator
 from rig.wire.messages import Power, Wiring
-from tests.twins import INTERLOCK, TAME, OtherLink, bench_of, driven
+from tests.twins import INTERLOCK, LID, TAME, OtherLink, bench_of, driven
 
 CARDS_LEAVE_UNPOWERED = {"roller_on_mA": 2000}
 """With this setting the roller's current never counts as a run, so that every card passes an idle roller."""
@@ -123,10 +123,20 @@ def test_the_store_says_which_board_it_was_and_how_it_was_set(rig: Rig, store: S
 
 
 def test_what_the_board_said_before_the_run_had_a_number_is_kept(rig: Rig, store: Store) -> None:
-    bench_of(rig).clock.sleep(0.1)
-    left_switched_on(rig)
-    events = store.load(ran(rig, store, 1, drive=Wiring.direct, decision="iid", decision_seed=1).run_id).events
-    assert [event.data["on"] for event in events if event.kind == "power"] == [0]
+    bench, said = bench_of(rig), 0
+
+    def out(data: bytes) -> bytes:
+        nonlocal said
+        said += 1
+        if said == 5:  # the board is asked for its settings
+            assert store.runs() == []
+            bench.avr.edge(0, LID, 1)
+        return data
+
+    rig.link = OtherLink(rig.link, out=out)
+    rig.operator = NoOperator(rig.preload)
+    events = store.load(ran(rig, store, 1).run_id).events
+    assert [(event.kind, event.data) for event in events[:1]] == [("lid", {"level": 0})]
 
 
 def test_the_same_seed_is_the_same_run_to_the_bit(path: Path, store: Store) -> None:
@@ -258,20 +268,24 @@ def test_nothing_at_the_port_makes_no_run(rig: Rig, store: Store) -> None:
     assert store.runs() == []
 
 
-def test_a_board_that_breaks_before_the_run_has_a_number_is_a_rig_fault(rig: Rig, store: Store) -> None:
-    said = 0
+def test_a_board_that_breaks_before_the_run_has_a_number_is_a_rig_fault_with_everything_off(rig: Rig, store: Store) -> None:
+    left_switched_on(rig)
+    clock, said, deaf_until = rig.link.clock, 0, 0.0
 
     def out(data: bytes) -> bytes:
-        nonlocal said
+        nonlocal said, deaf_until
         said += 1
-        return data if said < 4 else b""
+        if said == 5:
+            deaf_until = clock.now() + 2.0
+        return data if clock.now() >= deaf_until else b""
 
+    bench = bench_of(rig)
     rig.link = OtherLink(rig.link, out=out)
-    with pytest.raises(RigError) as error:
+    with pytest.raises(RigError, match="check the cable"):
         ran(rig, store)
-    assert not isinstance(error.value, ControllerResetError)
-    assert "check the cable" in str(error.value)
     assert store.runs() == []
+    bench.clock.sleep(0.05)
+    assert driven(bench) == set()
 
 
 # ---------------------------------------------------------------------- counters

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -66,6 +67,10 @@ def connect(
     return Board(link or rig.link, kept.append, nonce=nonce or rig.nonce, new_uuid=rig.new_uuid, stop_asked=stop_asked)
 
 
+def ignore(event: Message) -> None:
+    pass
+
+
 def let_pass(board: Board, seconds: float) -> None:
     until = board.link.clock.now() + seconds
     while board.link.clock.now() < until:
@@ -89,12 +94,10 @@ def test_a_board_without_a_name_is_given_one_and_keeps_it() -> None:
     bench = TwinBench(ScriptedPlant(), Avr(packaged("elf")))
     link = TwinLink(bench)
     try:
-        names = [bytes(range(16)), bytes(range(16, 32))]
-        boards = []
-        for name, nonce in zip(names, (1, 2), strict=True):
-            boards.append(
-                Board(link, lambda event: None, nonce=lambda n=nonce: n, new_uuid=lambda n=name: n, stop_asked=lambda: False)
-            )
+        names, boards = [bytes(range(16)), bytes(range(16, 32))], []
+        for nonce, name in enumerate(names):
+            board = Board(link, ignore, nonce=partial(int, nonce), new_uuid=partial(bytes, name), stop_asked=lambda: False)
+            boards.append(board)
             bench.clock.sleep(0.2)  # EEPROM is written byte by byte
             bench.reset()
         assert [board.boot.uuid for board in boards] == [names[0], names[0]]
@@ -118,7 +121,7 @@ def test_a_far_side_that_says_nothing_is_given_three_seconds_of_the_links_clock(
     try:
         began = link.clock.now()
         with pytest.raises(NotOurBoardError, match="it said nothing"):
-            Board(link, lambda event: None, nonce=lambda: 1, new_uuid=lambda: b"", stop_asked=lambda: False)
+            Board(link, ignore, nonce=lambda: 1, new_uuid=lambda: b"", stop_asked=lambda: False)
         assert link.clock.now() - began == pytest.approx(DISCOVERY_S, abs=1e-3)
     finally:
         bench.close()
@@ -170,17 +173,18 @@ def test_settings_are_the_protocols_defaults_until_they_are_set(twin: Rig) -> No
     assert board.settings()["quiet_ms"] == 321
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_every_setting_takes_its_limits_and_nothing_beyond(name: str, twin: Rig) -> None:
-    board, setting = connect(twin), SETTINGS[name]
-    for value in (setting.min, setting.max):
-        board.set(name, value)
-        assert board.settings()[name] == value
-    for value in {max(0, setting.min - 1), setting.max + 1} - {setting.min}:
-        with pytest.raises(RigFaultError, match=f"{name}: {value} .*{setting.min} to {setting.max}"):
+def test_every_setting_takes_its_limits_and_nothing_beyond(twin: Rig) -> None:
+    board = connect(twin)
+    for name, setting in SETTINGS.items():
+        for value in (setting.min, setting.max):
             board.set(name, value)
-        assert board.command(Set(setting.key, value))[0] is Result.bad_value
-    assert board.settings()[name] == setting.max
+            assert board.settings()[name] == value
+        for value in {setting.min - 1, setting.max + 1}:
+            with pytest.raises(RigFaultError, match=f"{name}: {value} .*{setting.min} to {setting.max}"):
+                board.set(name, value)
+        for value in {max(0, setting.min - 1), setting.max + 1} - {setting.min}:
+            assert board.command(Set(setting.key, value))[0] is Result.bad_value
+        assert board.settings()[name] == setting.max
 
 
 def test_a_clean_line_counts_no_losses_and_measures_the_round_trip(twin: Rig) -> None:

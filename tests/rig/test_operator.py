@@ -79,7 +79,7 @@ def test_nonsense_is_asked_again_and_told_how_to_answer(nonsense: str) -> None:
 @pytest.mark.parametrize("ask", ["load", "reload", "count_out", "clear_mouth", "clean"])
 def test_a_console_that_is_closed_is_nobody(ask: str) -> None:
     operator = Person(EOFError()).operator
-    with pytest.raises(OperatorNeededError, match="nobody answers: .+"):
+    with pytest.raises(OperatorNeededError, match=r"nobody answers: .+"):
         getattr(operator, ask)(*([5] if ask in ("load", "reload") else []), no_wait)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from controller import cli
 from controller.store.store import Store
 from tests.system.conftest import LAUNCHRIG
 
@@ -45,6 +47,9 @@ def test_presses_over_a_real_port_are_stored_like_any_other(port: str, tmp_path:
         data = store.load("last")
     assert data.run.rig_url == port
     assert [trial.verdict for trial in data.trials] == ["ok", "ok"]
+    odds = tmp_path / "odds.json"
+    assert cli.run(["calibrate", "last", "--store", str(tmp_path / "runs.sqlite"), "-o", str(odds)]) == 0
+    assert json.loads(odds.read_text(encoding="utf-8"))["simulated"] is True, "a port hides no twin"
 
 
 def test_reopening_the_port_resets_the_board(port: str, tmp_path: Path) -> None:
