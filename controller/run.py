@@ -128,10 +128,10 @@ def conduct(
 
 
 def _counters(launcher: RollerLauncher, before: Mapping[str, int], safe: bool) -> dict[str, int]:
-    """Losses of this run; only the host's own when the board does not answer any more."""
+    """Losses of this run, only the host's own when the board does not answer any more, and the round trip."""
     try:
         after = launcher.board.counters() if safe else launcher.board.own_counters()
     except RigError:
         after = launcher.board.own_counters()
-    levels = {"round_trip_us"}
-    return {name: value if name in levels else value - before.get(name, 0) for name, value in after.items()}
+    losses = {name: value - before.get(name, 0) for name, value in after.items()}
+    return losses | {"round_trip_us": launcher.board.round_trip_us}

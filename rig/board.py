@@ -224,9 +224,13 @@ class Board:
         return asdict(counters) | self.own_counters()
 
     def own_counters(self) -> dict[str, int]:
-        """The host's own losses as `host_...`, and the smoothed round trip of a command in microseconds."""
-        own = {f"host_{name}": value for name, value in asdict(self.session.losses).items()}
-        return own | {"round_trip_us": round((self.session.round_trip.smoothed_s or 0.0) * 1e6)}
+        """The host's own losses, as `host_...`."""
+        return {f"host_{name}": value for name, value in asdict(self.session.losses).items()}
+
+    @property
+    def round_trip_us(self) -> int:
+        """Smoothed round trip of a command, in microseconds of the link's clock; 0 before the first."""
+        return round((self.session.round_trip.smoothed_s or 0.0) * 1e6)
 
     def clear_fault(self, cause: Cause) -> None:
         """Clear the latched fault `cause`; raises `RigFaultError` when its reason still stands."""

@@ -75,7 +75,7 @@ class EdgeBoard(Board):
         self.edges: dict[Channel, list[Seen]] = {channel: [] for channel in Channel}
         self.trials: set[int] = set()  # that edges were told to belong to; 0 = none
         self.ends: list[TrialEnd] = []
-        super().__init__(TwinLink(bench), self.keep, nonce=lambda: 7, new_uuid=lambda: bytes(range(16)))
+        super().__init__(TwinLink(bench), self.keep, nonce=lambda: 7, new_uuid=lambda: bytes(range(16)), stop_asked=lambda: False)
         self.run_to(bench.avr.cycle + 50 * MS)  # READY is followed by the levels
         for edges in self.edges.values():
             edges.clear()

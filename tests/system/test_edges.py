@@ -132,6 +132,7 @@ def test_a_longer_burst_counts_what_it_lost_and_the_trial_is_a_fault(edges: int,
             nonce=lambda: 7,
             new_uuid=lambda: bytes(range(16)),
         )
+        launcher.prepare()
         record = launcher.press(PressRequest(number=1, burst=1, index=0, tick=0, hopper=50))
         told = sum(channel in ("beam_a", "beam_b") for _, channel, _ in record.edges)
         lost = launcher.board.counters()["ring_full"]
