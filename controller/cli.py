@@ -6,9 +6,12 @@ The only module that imports typer. What the commands do lives elsewhere; here i
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -21,6 +24,7 @@ from rig.brains import MODELS
 from rig.errors import RigError, StopAskedError
 
 EXIT_CODES = """Exit codes: 0 pass; 1 limits failed; 2 usage or bad input; 3 inconclusive; 4 aborted; 5 rig fault."""
+INTERRUPTED = 130  # what typer makes of KeyboardInterrupt
 MAX_TRIALS = 10_000_000
 MAX_CARDS = 200
 
@@ -115,9 +119,16 @@ StoreOption = Annotated[
 ]
 
 
+class _Output(Console):
+    """A run goes on when the reader of its output goes away."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _console() -> Console:
     """A terminal's own width; elsewhere wide enough that no table breaks a line."""
-    return Console(soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+    return _Output(soft_wrap=True, width=None if sys.stdout.isatty() else 240)
 
 
 def _store(option: str | None) -> str:
@@ -267,13 +278,23 @@ def twin(
 
 def main() -> None:
     """Entry point: every error is one line on standard error and an exit code; a traceback is a bug."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:
     """Run the command with `arguments` and return its exit code."""
     try:
-        return int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
+        code = int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
+        return _fail("aborted", 4) if code == INTERRUPTED else code
     except RefusedError as error:
         return _fail(str(error), 2)
     except RigError as error:
@@ -289,7 +310,9 @@ def run(arguments: list[str]) -> int:
         # typer and click keep their own classes of usage errors; they are known by what they offer.
         show = getattr(error, "format_message", None)
         if show is None:
-            raise
+            if os.environ.get("LAUNCHRIG_TRACEBACK"):
+                raise
+            return _fail(f"a fault of launchrig itself: {type(error).__name__}: {error}; LAUNCHRIG_TRACEBACK=1 shows where", 5)
         if type(error).__name__ == "NoArgsIsHelpError":
             print(show())
             return 2

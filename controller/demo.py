@@ -18,7 +18,9 @@ from typing import Any
 from rich.console import Console
 
 from controller.campaign import Campaign, Progress
+from controller.errors import RefusedError
 from controller.export_csv import trials_csv
+from controller.files import refuse_place, write_whole
 from controller.odds.write import write_odds
 from controller.products import odds_of
 from controller.progress import shown
@@ -59,9 +61,15 @@ class DemoRequest:
         return replace(plain, decision=self.brain or rig.brain, decision_seed=seed)
 
 
+MUCH_UNCOUNTED = 0.1  # of the cards loaded
+PRODUCTS = ("odds.json", "report.html", "trials.csv", "truth.json")
+
+
 @contextmanager
 def opened(request: DemoRequest) -> Iterator[Rig]:
     """The rig that the request names; closed afterwards."""
+    if request.vcd:
+        refuse_place(request.vcd)
     rig = open_rig(request.rig, seed=request.seed, operator=request.operator, vcd=request.vcd)
     try:
         yield rig
@@ -80,10 +88,13 @@ def measure(
 ) -> Outcome:
     """Make the run, say how it ended and whether the outputs are off."""
     campaign = request.campaign(rig)
-    outcome = conduct(rig, store, campaign, kind=kind, dut=request.dut, stop=stop, on_progress=on_progress)
+
+    def say_safe(safe: bool) -> None:
+        console.print("outputs off, confirmed" if safe else "NOT CONFIRMED SAFE: cut the power by hand")
+
+    outcome = conduct(rig, store, campaign, kind=kind, dut=request.dut, stop=stop, on_progress=on_progress, on_safe=say_safe)
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
-    console.print("outputs off, confirmed" if outcome.safe else "NOT CONFIRMED SAFE: cut the power by hand")
     return outcome
 
 
@@ -91,16 +102,24 @@ def demo(request: DemoRequest, console: Console) -> int:
     """The whole main job; returns the exit code. Files go to `request.out`, which may hold earlier runs."""
     out = request.out
     make_folder(out)
-    with stop_on_signals() as stop, Store.open(out / "runs.sqlite") as store, opened(request) as rig:
+    if request.vcd and request.vcd.resolve() in {(out / name).resolve() for name in (*PRODUCTS, "runs.sqlite")}:
+        raise RefusedError(f"--vcd {request.vcd}: is a file that the demo itself writes; name another one")
+    with stop_on_signals() as stop, opened(request) as rig, Store.open(out / "runs.sqlite") as store:
         console.print(f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False)
         with shown(console, request.trials) as progress:
             outcome = measure(request, rig, store, "demo", console, stop, progress)
         data = store.load(outcome.run_id)
-        odds = _write_products(data, out)
-        truth = _write_truth(rig, data, outcome.epoch_s, out)
+        _say_ledger(data, console)
+        try:
+            odds = _write_products(data, out)
+            truth = _write_truth(rig, data, outcome.epoch_s, out)
+        except RefusedError as error:
+            again = f"launchrig report {outcome.run_id} --store {out / 'runs.sqlite'}"
+            raise RefusedError(f"{error}. Run {outcome.run_id} is kept; make its report with: {again}") from error
     _say_files(out, truth is not None, console)
     if truth is not None:
         console.print(recovered_table(data, odds, truth))
+        console.print("Of true 95 % intervals about 1 in 20 misses.")
         console.print("This was a simulated launcher: these odds are those of the model, not of any toy.")
     return outcome.exit_code
 
@@ -111,6 +130,8 @@ def make_folder(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
+        for name in PRODUCTS:
+            refuse_place(out / name)
     except OSError as error:
         raise StoreError(f"--out {out}: no folder that can be written ({error.strerror}); name another one") from error
 
@@ -131,7 +152,7 @@ def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
             facts.append(trial.reason)
         console.print(", ".join(facts), highlight=False)
 
-    with stop_on_signals() as stop, Store.open(store_name) as store, opened(request) as rig:
+    with stop_on_signals() as stop, opened(request) as rig, Store.open(store_name) as store:
         outcome = measure(request, rig, store, "press", console, stop, line)
     console.print(f"run {outcome.run_id} in {store_name}", highlight=False, markup=False)
     return outcome.exit_code
@@ -140,18 +161,30 @@ def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
 def _write_products(data: RunData, out: Path) -> dict[str, Any]:
     odds = odds_of([data])
     write_odds(out / "odds.json", odds)
-    (out / "trials.csv").write_text(trials_csv(data), encoding="utf-8")
-    (out / "report.html").write_text(render(data, odds), encoding="utf-8")
+    write_whole(out / "trials.csv", trials_csv(data))
+    write_whole(out / "report.html", render(data, odds))
     return odds
 
 
 def _write_truth(rig: Rig, data: RunData, epoch_s: float, out: Path) -> dict[str, Any] | None:
     """Everything measured is on disk by now, so the twin may tell what it knows."""
     if rig.truth is None:
+        (out / "truth.json").unlink(missing_ok=True)  # of an earlier run, whose trials these are not
         return None
     truth = rig.truth([(trial.number, trial.tick) for trial in data.trials], epoch_s)
-    (out / "truth.json").write_text(json.dumps(truth, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(out / "truth.json", json.dumps(truth, indent=1, allow_nan=False) + "\n")
     return truth
+
+
+def _say_ledger(data: RunData, console: Console) -> None:
+    """The card ledger in one line: what no beam can see shows here and nowhere else."""
+    off = [fill.difference for fill in data.fills if fill.difference]
+    if off:
+        console.print(f"card ledger: {sum(off):+d} cards uncounted in {len(off)} of {len(data.fills)} fills", highlight=False)
+        if sum(map(abs, off)) > MUCH_UNCOUNTED * sum(fill.loaded for fill in data.fills):
+            console.print("that is far more than double feeds explain: look after the beams before believing these counts")
+    else:
+        console.print(f"card ledger: every counted fill of {len(data.fills)} balances", highlight=False)
 
 
 def _say_files(out: Path, has_truth: bool, console: Console) -> None:

@@ -12,6 +12,8 @@ from rich.table import Table
 from controller.products import load
 from controller.store.store import Store
 
+SAFE = {"confirmed": "off, confirmed", "not confirmed": "NOT CONFIRMED SAFE", "": ""}
+
 
 def list_runs(store_name: str, console: Console) -> None:
     """Every run, oldest first, a line each."""
@@ -30,7 +32,7 @@ def list_runs(store_name: str, console: Console) -> None:
             escape(run.dut),
             escape(run.rig_url),
             run.status,
-            f"off, {run.safe_state}" if run.safe_state else "",
+            SAFE[run.safe_state],
         )
     console.print(table)
     if not found:
@@ -49,7 +51,7 @@ def show_run(store_name: str, ref: str, console: Console) -> None:
         "launcher": f"{run.launcher}, drive {run.drive}",
         "started": f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC",
         "ended": f"{run.ended_at:%Y-%m-%d %H:%M:%S} UTC" if run.ended_at else "not yet",
-        "outputs at the end": f"off, {run.safe_state}" if run.safe_state else "not known",
+        "outputs at the end": SAFE[run.safe_state] or "not known",
         "trials": ", ".join(f"{name} {n}" for name, n in Counter(t.verdict for t in data.trials).most_common()) or "none",
         "cards": f"{sum(t.dealt for t in data.trials)} dealt, {sum(t.sticking for t in data.trials)} of them sticking",
         "losses": ", ".join(f"{name} {n}" for name, n in run.counters.items() if n and name != "round_trip_us") or "none",

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from controller.calibrate.fit import calibrate
-from controller.errors import RefusedError
+from controller.files import refuse_place, write_whole
 from controller.odds.build import build_odds
 from controller.odds.write import write_odds
 from controller.report.html import render
@@ -33,6 +33,7 @@ def odds_of(runs: Sequence[RunData]) -> dict[str, Any]:
 
 def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console) -> None:
     """Calibrate the runs and write their odds to `out`."""
+    refuse_place(out)
     runs = load(store_name, refs)
     write_odds(out, odds_of(runs))
     trials = sum(len(data.trials) for data in runs)
@@ -42,9 +43,6 @@ def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console)
 def make_report(store_name: str, ref: str, out: Path, console: Console) -> None:
     """Write the report page of one run to `out`."""
     (data,) = load(store_name, [ref])
-    page = render(data, odds_of([data]))
-    try:
-        out.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise RefusedError(f"{out}: cannot be written ({error.strerror}); name another file with -o") from error
+    refuse_place(out)
+    write_whole(out, render(data, odds_of([data])))
     console.print(f"{out}: report on run {data.run.id}", highlight=False, markup=False)

@@ -61,6 +61,7 @@ def conduct(
     dut: str,
     stop: StopFlag,
     on_progress: Callable[[Progress], None],
+    on_safe: Callable[[bool], None] = lambda safe: None,
 ) -> Outcome:
     """Run `campaign` on `rig` into a new run of `store`.
 
@@ -112,6 +113,7 @@ def conduct(
         raise
     finally:
         safe = launcher.safe_state()
+        on_safe(safe)  # said before anything else can fail
         tell[0] = lambda happening: None
         if run_id is not None:
             store.end_run(

@@ -35,6 +35,7 @@ class StopFlag:
         try:
             self.panic()
         finally:
+            os.write(2, b"launchrig: stopped at once, STOP not waited for: NOT CONFIRMED SAFE, cut the power by hand\n")
             os._exit(Exit.aborted)
 
 

@@ -23,8 +23,12 @@ class Exit(IntEnum):
     rig_fault = 5
 
 
+MOST_WASTED = 0.05
+"""Share of presses that may tell nothing before a run is inconclusive: which of them fired is not known."""
+
 def exit_of(trials: Sequence[Trial]) -> Exit:
     """The exit code of a run that was carried out to its end."""
-    if any(trial.verdict in USABLE for trial in trials):
-        return Exit.passed
-    return Exit.rig_fault if trials and all(trial.verdict == "fault" for trial in trials) else Exit.inconclusive
+    usable = sum(trial.verdict in USABLE for trial in trials)
+    if trials and all(trial.verdict == "fault" for trial in trials):
+        return Exit.rig_fault
+    return Exit.passed if usable and usable >= (1 - MOST_WASTED) * len(trials) else Exit.inconclusive

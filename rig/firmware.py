@@ -40,8 +40,8 @@ def open_avr_elf(elf: Path) -> Iterator[ELFFile]:
             if program["e_machine"] != "EM_AVR":
                 raise BadRigError(f"{elf}: is built for {program['e_machine']}, not for an AVR; {_MEND}")
             yield program
-    except OSError as error:
-        raise BadRigError(f"{elf}: cannot be read ({error.strerror}); {_MEND}") from error
+    except (OSError, ValueError) as error:
+        raise BadRigError(f"{elf}: cannot be read ({getattr(error, 'strerror', error)}); {_MEND}") from error
     except ELFError as error:
         raise BadRigError(f"{elf}: is no ELF file ({error}); {_MEND}") from error
 

@@ -17,6 +17,9 @@ Wait = Callable[[float], None]
 """Lets that many seconds of the rig's clock pass while the link is served."""
 
 
+MOST_CARDS = 1000
+
+
 class Operator(Protocol):
     """Whoever stands at the bench."""
 
@@ -90,7 +93,7 @@ class ConsoleOperator:
         while answers.empty():
             wait(0.1)
         answer = answers.get()
-        if isinstance(answer, EOFError):
+        if isinstance(answer, (EOFError, RuntimeError, OSError)):  # no terminal, or one that went away
             raise OperatorNeededError(f"nobody answers: {question.strip()}") from answer
         if isinstance(answer, BaseException):
             raise answer
@@ -99,7 +102,7 @@ class ConsoleOperator:
     def _number(self, question: str, wait: Wait) -> int:
         while True:
             answer = self._answer(question, wait).strip()
-            if answer.isdecimal():
+            if answer.isdecimal() and int(answer) <= MOST_CARDS:
                 return int(answer)
             self._tell(f"{answer!r} is no number of cards; type for example 0 or 12")
 

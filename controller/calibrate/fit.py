@@ -6,12 +6,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from controller.calibrate.count import Count, fit_count
 from controller.calibrate.faults import FaultRate, fit_faults
 from controller.calibrate.fire import Fire, fit_fire
 from controller.calibrate.table import tabulate
 from controller.errors import RefusedError
-from controller.store.records import RunData
+from controller.store.records import RunData, is_simulated
+
+LOST = ("spoiled", "aborted", "fault")
+"""Rules whose presses may or may not have fired."""
+
+MOST_LOST = 0.05
+"""Share of such presses above which no fire probability is given: what is left need not be like what was lost."""
 
 
 class CalibrationError(RefusedError):
@@ -22,7 +30,8 @@ class CalibrationError(RefusedError):
 class Fit:
     """A fitted launcher.
 
-    fire: None with `fire_reason` ``commanded`` (in ``direct`` drive the rig decides) or ``no usable press``.
+    fire: None with `fire_reason` ``commanded`` (in ``direct`` drive the rig decides), ``no usable press``, or how many
+    were spoiled.
     count: None with `count_reason` ``no countable fire``. Reasons are empty otherwise.
     excluded: presses by rule. largest: most cards seen in one press. hopper: fewest and most cards in the hopper before
     the presses that count for `count`, None when there are none.
@@ -52,10 +61,19 @@ def calibrate(runs: Sequence[RunData]) -> Fit:
     dut = _the_one("device under test", [run.run.dut for run in runs])
     if len({run.run.id for run in runs}) < len(runs):
         raise CalibrationError("a run is given twice; its presses would count twice")
+    hashes = [run.run.raw_sha256 for run in runs if run.run.raw_sha256 and run.trials]
+    if len(set(hashes)) < len(hashes):
+        raise CalibrationError("two runs hold the same trials to the bit (one seed?); they would count twice, leave one out")
+    if len({is_simulated(run.run) for run in runs}) > 1:
+        raise CalibrationError("some of the runs are of the twin and some of a board; fit each kind by itself")
     presses = tabulate(runs)
     counted = presses.counted
     hopper = presses.hopper[counted]
-    fire = None if drive == "direct" else fit_fire(presses)
+    lost = int(np.isin(presses.rule, LOST).sum())
+    spoiled = ""
+    if lost > MOST_LOST * presses.rule.size:
+        spoiled = f"{lost} of {presses.rule.size} presses were spoiled, and which of them fired is not known"
+    fire = None if drive == "direct" or spoiled else fit_fire(presses)
     count = fit_count(presses.dealt[counted], presses.largest)
     return Fit(
         launcher=launcher,
@@ -64,7 +82,7 @@ def calibrate(runs: Sequence[RunData]) -> Fit:
         n_trials=int(presses.rule.size),
         excluded=presses.excluded(),
         fire=fire,
-        fire_reason="commanded" if drive == "direct" else "" if fire else "no usable press",
+        fire_reason="commanded" if drive == "direct" else "" if fire else spoiled or "no usable press",
         count=count,
         count_reason="" if count else "no countable fire",
         faults=fit_faults(presses),

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from controller.calibrate.count import WEIGHT_TOTAL
+from controller.files import write_whole
 from controller.odds.build import OddsError
 
 
@@ -51,20 +50,5 @@ def odds_text(odds: dict[str, Any]) -> str:
 
 
 def write_odds(path: Path, odds: dict[str, Any]) -> None:
-    """Write the odds; an older file at `path` stays whole until the new one is. Raises `OddsError` and `OSError`."""
-    text = odds_text(odds)
-    if not path.parent.is_dir():
-        raise OddsError(f"{path}: there is no folder {path.parent}; make it, or name another file")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    fresh = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes a file for its owner only; the odds are for anyone.
-        fresh.chmod(0o644)
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+    """Write the odds, whole or not at all. Raises `OddsError` for odds that break their schema, `RefusedError` for `path`."""
+    write_whole(path, odds_text(odds))

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 
 from controller.errors import RefusedError
+from controller.files import SQLITE_MAGIC
 
 NETWORK_FILE_SYSTEMS = frozenset(
     {"9p", "afpfs", "afs", "beegfs", "ceph", "cifs"}
@@ -26,7 +27,6 @@ NETWORK_FILE_SYSTEMS = frozenset(
 )
 """Kinds of file system whose locks SQLite cannot rely on, as the kernels of Linux and macOS name them."""
 
-SQLITE_MAGIC = b"SQLite format 3\0"
 APPLICATION_ID = 0x6C726967
 """`lrig`, in the header of an SQLite file: tells a store of ours from any other database."""
 

@@ -63,6 +63,8 @@ def _named(url: str, error: serial.SerialException) -> Exception:
         )
     if code in (errno.EAGAIN, errno.EWOULDBLOCK, errno.EBUSY) or "exclusively lock" in text:
         return PortBusyError(f"{url}: another program has the port open; close it (fuser {url} names it)")
+    if code == errno.ENOTTY or "(25," in text:
+        return BadRigError(f"{url}: is no serial port; name one such as /dev/ttyACM0")
     if code == errno.ENOENT or "No such file" in text:
         return NotOurBoardError(f"{url}: no such port; plug the board in, or name another with --rig")
     return NotOurBoardError(f"{url}: cannot be opened: {text}")

@@ -128,7 +128,13 @@ class Avr:
         options = [*(["--raw"] if raw else []), *(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
         command = [str(avrtwin_path()), *options, str(self.elf)]
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # signals are the parent's
+            )
         except OSError as error:
             raise TwinUnavailableError(f"cannot start {command[0]}: {error.strerror}") from error
         assert self._process.stdin and self._process.stdout

@@ -347,8 +347,8 @@ def _value(name: str, text: str) -> Any:
     if name == "elf":
         return text
     if name == "seed":
-        if not (text.isascii() and text.isdecimal() and int(text) < 1 << 64):
-            raise BadRigError(f"seed: {text!r} is no whole number from 0 to 2^64 - 1")
+        if not (text.isascii() and text.isdecimal() and int(text) < 1 << 63):
+            raise BadRigError(f"seed: {text!r} is no whole number from 0 to 2^63 - 1")
         return int(text)
     read, looks_like, _ = _KINDS[_BY_NAME[name].kind]
     try:

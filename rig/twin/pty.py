@@ -21,6 +21,7 @@ from rig.twin.avr import CYCLE_HZ
 from rig.twin.rig import TwinParts, make_twin
 
 STEP_S = 0.001  # how far the twin runs ahead of the wall clock at most, and how often the line is looked at
+BYTES_PER_STEP = 16
 RELOAD_AFTER_S = 5.0
 CARDS = 83  # docs/facts.md#the-launcher, L11: the load for four players [DER]
 
@@ -56,8 +57,10 @@ class PtyTwin:
         self._origin = self._clock.now() - self._parts.bench.clock.now()
         while not stop():
             self._turn()
-            if self._wants_reload():
-                self._parts.operator.reload(CARDS, lambda seconds: self._let_pass(seconds, stop))
+            if self._at_rest():
+                self._parts.bench.clear_mouth()
+                if self._parts.plant.is_empty:
+                    self._parts.operator.reload(CARDS, lambda seconds: self._let_pass(seconds, stop))
 
     def _let_pass(self, seconds: float, stop: Callable[[], bool]) -> None:
         until = self._parts.bench.clock.now() + seconds
@@ -83,9 +86,11 @@ class PtyTwin:
         is_open = not conditions & select.POLLHUP
         if is_open and not self._open:
             self._parts.bench.reset()
+            self._parts.bench.clear_mouth()
         self._open = is_open
         if is_open and conditions & select.POLLIN:
-            self._parts.bench.write(os.read(self._master, 4096))
+            # No more than the wire carries in a step, so that a flood waits on the far side as it would at a port.
+            self._parts.bench.write(os.read(self._master, BYTES_PER_STEP))
 
     def _give_output(self, data: bytes) -> None:
         if not (data and self._open):
@@ -97,9 +102,12 @@ class PtyTwin:
         except OSError:
             self._open = False
 
-    def _wants_reload(self) -> bool:
-        """There is no operator here: an idle and empty hopper is filled after a while."""
+    def _at_rest(self) -> bool:
+        """There is no operator here: after a while of rest the mouth is cleared and an empty hopper filled."""
         now = self._parts.bench.clock.now()
-        if self._parts.bench.busy or not self._parts.plant.is_empty:
+        if self._parts.bench.busy:
             self._quiet_since = now
-        return now - self._quiet_since >= RELOAD_AFTER_S
+        if now - self._quiet_since < RELOAD_AFTER_S:
+            return False
+        self._quiet_since = now
+        return True

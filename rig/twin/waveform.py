@@ -51,6 +51,8 @@ def motor_A(segments: Sequence[Segment], start: int) -> Points:
                 points.append((end - 1, end_A + change_A * exp((state.cycle - end) / (tau_s * CYCLE_HZ))))
         elif abs(change_A) >= _FLAT_A:
             points.append((max(points[-1][0], state.cycle + int(5 * tau_s * CYCLE_HZ)) + 1, end_A))
+    if points and segments[-1].drive.driven and segments[-1].end != FOREVER:
+        points.append((segments[-1].end, 0.0))  # a roller that never turned does not coast
     return points
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run in which nothing counted never passes."""
+"""A run in which nothing counted, or too much told nothing, never passes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tests.controller.conftest import make_trial
         ("ok", Exit.passed),
         ("no_run", Exit.passed),
         ("jam", Exit.passed),
-        ("rejected fault aborted slip", Exit.passed),
+        ("rejected fault aborted slip", Exit.inconclusive),
+        ("ok " * 19 + "fault", Exit.passed),
+        ("ok " * 18 + "fault", Exit.inconclusive),
         ("rejected", Exit.inconclusive),
         ("rejected rejected", Exit.inconclusive),
         ("rejected fault", Exit.inconclusive),

@@ -165,3 +165,38 @@ def test_firmware_that_is_one_endless_loop_is_no_board(tmp_path: Path) -> None:
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["demo", "--help"]) == 0
     assert "5 rig fault" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", [["report", "last", "-o"], ["calibrate", "last", "-o"], ["press", "1", "--seed", "1", "--vcd"]])
+def test_an_output_that_is_the_store_is_refused_and_the_store_is_kept(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "runs.sqlite"
+    assert cli.run(["press", "1", "--seed", "1", "--store", str(store)]) == 0
+    before = store.read_bytes()
+    capsys.readouterr()
+    code, line = failing([*command, str(store), "--store", str(store)], capsys)
+    assert code == 2
+    assert "would be lost" in line
+    assert store.read_bytes() == before
+
+
+def test_a_product_that_cannot_be_written_is_refused_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "report.html").mkdir()
+    code, line = failing(["demo", "--trials", "3", "--seed", "1", "--out", str(tmp_path)], capsys)
+    assert code == 2
+    assert "report.html: is a folder" in line
+    assert not (tmp_path / "runs.sqlite").exists()
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; '{LAUNCHRIG}' demo --trials 40 --seed 1 --out '{tmp_path}' | head -n 1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").exists()

@@ -163,3 +163,20 @@ def test_any_sequence_of_presses_can_be_fitted(made: list[tuple[str, int, bool]]
     countable = fit.count.n if fit.count else 0
     silent = sum(verdict == "no_run" for verdict, _, _ in made)
     assert fit.n_trials == len(made) == sum(fit.excluded.values()) + silent + countable
+
+
+def test_runs_with_the_same_trials_or_of_twin_and_board_are_not_pooled() -> None:
+    trials = numbered(*[{"verdict": "ok"}] * 5)
+    first = make_run(trials, raw_sha256="a" * 64)
+    with pytest.raises(CalibrationError, match="same trials"):
+        calibrate([first, make_run(trials, id=2, raw_sha256="a" * 64)])
+    with pytest.raises(CalibrationError, match="of the twin"):
+        calibrate([first, make_run(trials, id=2, raw_sha256="b" * 64, rig_url="/dev/ttyACM0", firmware={})])
+
+
+def test_no_fire_probability_is_given_when_too_many_presses_are_lost() -> None:
+    kept = [{"verdict": "no_run"}] * 19
+    assert calibrate([make_run(numbered(*kept, {"verdict": "fault"}))]).fire is not None
+    lost = calibrate([make_run(numbered(*kept[:18], {"verdict": "fault"}))])
+    assert lost.fire is None
+    assert "1 of 19 presses were spoiled" in lost.fire_reason

@@ -100,14 +100,14 @@ def test_in_direct_drive_fire_is_null_and_commanded(run_of: RunMaker) -> None:
 
 def test_what_runs_share_is_given_and_what_they_do_not_is_null(run_of: RunMaker) -> None:
     first = run_of([make_trial()], [Fill(1, 83, 81, 0, 9, 0, 0, 2, 0)])
-    second = run_of([make_trial(gap_s=4.0, pack_V=4.0)], id=2, settings={"pace_s": 4.0}, rig_url="/dev/ttyACM0")
+    second = run_of([make_trial(gap_s=4.0, pack_V=4.0)], id=2, settings={"pace_s": 4.0}, rig_url="twin:roller?seed=8")
     odds = odds_of(first, second)
     assert odds["conditions"]["pace_s"] is None
     assert odds["conditions"]["gap_s"] == {"mean": 4.0, "min": 4.0, "max": 4.0}
     assert odds["conditions"]["pack_V"] == {"mean": (4.0 + 4.1875) / 2, "min": 4.0, "max": 4.1875}
     assert odds["conditions"]["fills"] == 1
     assert odds["device"]["board_uuid"] is not None
-    assert [run["rig_url"] for run in odds["provenance"]["runs"]] == ["twin:roller?seed=7", "/dev/ttyACM0"]
+    assert [run["rig_url"] for run in odds["provenance"]["runs"]] == ["twin:roller?seed=7", "twin:roller?seed=8"]
     assert odds["simulated"] is True
 
 

@@ -218,3 +218,16 @@ def test_records_can_be_written_as_json():
     record = session(3).plant.truth()[0].to_dict()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert {"cycle", "cleared", "sticking", "double_feeds", "slips", "jammed", "cause", "p_fire", "p_count"} <= set(record)
+
+
+def test_a_motor_too_weak_to_turn_draws_nothing_once_it_is_off():
+    plant = RollerPlant(RollerParameters(used_mAh=7700, brain="iid", p_fire=1), 3)
+    plant.start(0)
+    plant.load(0, 83)
+    plant.output(0, "power", 1.0)
+    plan = plant.output(48_000_000, "launch", 1.0)
+    (record,) = plant.truth()
+    assert record.fired and record.cause == "slip"
+    idle_A = plan.analog[0][0][1]
+    assert max(volts for _, volts in plan.analog[0]) > 0.5
+    assert plan.analog[0][-1][1] == pytest.approx(idle_A, abs=1e-9)
