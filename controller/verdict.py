@@ -26,6 +26,7 @@ class Exit(IntEnum):
 MOST_WASTED = 0.05
 """Share of presses that may tell nothing before a run is inconclusive: which of them fired is not known."""
 
+
 def exit_of(trials: Sequence[Trial]) -> Exit:
     """The exit code of a run that was carried out to its end."""
     usable = sum(trial.verdict in USABLE for trial in trials)
