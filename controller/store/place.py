@@ -126,6 +126,8 @@ def _check_header(path: Path) -> None:
     page_size = struct.unpack(">H", header[16:18])[0]
     changed, pages, application, valid_for = (struct.unpack(">I", header[at : at + 4])[0] for at in (24, 28, 68, 92))
     whole = pages * (65536 if page_size == 1 else page_size) if changed == valid_for else 0
+    if application == 0 and pages <= 1:
+        return  # Empty so far: another process is making a store of it at this moment.
     if application != APPLICATION_ID:
         raise StoreError(f"{path}: is not a launchrig store (another program's database); name another with --store")
     if size < whole:
