@@ -29,6 +29,7 @@ from controller.store.place import (
     this_process,
 )
 from controller.store.records import Event, Fill, Run, RunData, Trial, settle_fill
+from rig.clock import WallClock
 
 __all__ = ["Store", "StoreError"]
 
@@ -327,8 +328,9 @@ def _sqlite_engine(url: sa.URL) -> Engine:
     def prepare(connection: Any, record: Any) -> None:
         # The driver would begin transactions by itself, and too late: begin() below does it.
         connection.isolation_level = None
-        for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", f"journal_mode={journal}", "synchronous=FULL"):
+        for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "synchronous=FULL"):
             connection.execute(f"PRAGMA {pragma}").close()
+        _set_journal(connection, journal)
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -337,6 +339,20 @@ def _sqlite_engine(url: sa.URL) -> Engine:
         connection.exec_driver_sql("BEGIN" if is_read else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _set_journal(connection: Any, journal: str) -> None:
+    """Change the journal's mode, which SQLite refuses at once while another opens the same new file, whatever its timeout."""
+    clock = WallClock()
+    deadline = clock.now() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute(f"PRAGMA journal_mode={journal}").close()
+            return
+        except Exception as error:  # the class belongs to whichever driver is in use
+            if "locked" not in str(error) or clock.now() >= deadline:
+                raise
+            clock.sleep(0.01)
 
 
 def _check_application_id(connection: Connection, name: str, *, is_new: bool) -> None:
