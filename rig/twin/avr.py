@@ -23,6 +23,7 @@ from intelhex import HexReaderError, IntelHex
 from rig.errors import BadRigError, LinkLostError, TwinUnavailableError
 from rig.firmware import open_avr_elf
 from rig.twin.build import avrtwin_path
+from rig.twin.lockstep import OneProcessor
 
 CYCLE_HZ = 16_000_000
 FOREVER = 1 << 62
@@ -126,7 +127,8 @@ class Avr:
         with open_avr_elf(self.elf):  # libsimavr would take any file
             pass
         options = [*(["--raw"] if raw else []), *(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
-        command = [str(avrtwin_path()), *options, str(self.elf)]
+        program = avrtwin_path()
+        command = [str(program), *options, str(self.elf)]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -137,6 +139,7 @@ class Avr:
             )
         except OSError as error:
             raise TwinUnavailableError(f"cannot start {command[0]}: {error.strerror}") from error
+        self._processor = OneProcessor(self._process.pid, program.parent)
         assert self._process.stdin and self._process.stdout
         self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
         trouble = self._receive().decode()
@@ -264,6 +267,7 @@ class Avr:
     def close(self) -> None:
         """End the process; closing twice does no harm."""
         process = self._process
+        self._processor.release()
         self._to = self._from = -1  # the numbers will be those of other files
         for pipe in (process.stdin, process.stdout):
             if pipe:
