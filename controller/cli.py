@@ -19,6 +19,7 @@ from rich.console import Console
 
 from controller import durations
 from controller.errors import RefusedError
+from controller.verdict import Exit
 from rig import __version__
 from rig.brains import MODELS
 from rig.errors import RigError, StopAskedError
@@ -294,29 +295,30 @@ def run(arguments: list[str]) -> int:
     """Run the command with `arguments` and return its exit code."""
     try:
         code = int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
-        return _fail("aborted", 4) if code == INTERRUPTED else code
+        return _fail("aborted", Exit.aborted) if code == INTERRUPTED else code
     except RefusedError as error:
-        return _fail(str(error), 2)
+        return _fail(str(error), Exit.usage)
     except RigError as error:
         return _fail(str(error), error.exit_code)
     except (StopAskedError, KeyboardInterrupt, EOFError):
-        return _fail("aborted", 4)
+        return _fail("aborted", Exit.aborted)
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}", 2)
+        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}", Exit.usage)
     except Exception as error:
         # typer and click keep their own classes of usage errors; they are known by what they offer.
         show = getattr(error, "format_message", None)
         if show is None:
             if os.environ.get("LAUNCHRIG_TRACEBACK"):
                 raise
-            return _fail(f"a fault of launchrig itself: {type(error).__name__}: {error}; LAUNCHRIG_TRACEBACK=1 shows where", 5)
+            text = f"a fault of launchrig itself: {type(error).__name__}: {error}; LAUNCHRIG_TRACEBACK=1 shows where"
+            return _fail(text, Exit.rig_fault)
         if type(error).__name__ == "NoArgsIsHelpError":
             print(show())
-            return 2
-        return _fail(" ".join(show().split()), getattr(error, "exit_code", 2))
+            return Exit.usage
+        return _fail(" ".join(show().split()), getattr(error, "exit_code", Exit.usage))
 
 
 def _fail(text: str, code: int) -> int:

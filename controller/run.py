@@ -101,7 +101,7 @@ def conduct(
         tell[0] = running.note
         launcher.prepare()
         running.run(launcher)
-        status, code, cause = "complete", exit_of(store.load(run_id).trials), ""
+        status, code, cause = "complete", Exit.passed, ""
     except StopAskedError:
         status, code, cause = "aborted by operator", Exit.aborted, f"stopped by {stop.by}"
     except OperatorNeededError as error:
@@ -116,11 +116,14 @@ def conduct(
         on_safe(safe)  # said before anything else can fail
         tell[0] = lambda happening: None
         if run_id is not None:
+            trials = store.load(run_id).trials
+            if status == "complete":
+                code = exit_of(trials)
             store.end_run(
                 run_id,
                 status,
                 counters=_counters(launcher, before, safe),
-                raw_sha256=raw_sha256(store.load(run_id).trials),
+                raw_sha256=raw_sha256(trials),
                 safe_state="confirmed" if safe else "not confirmed",
                 note=cause,
             )

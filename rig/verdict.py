@@ -7,7 +7,7 @@ what was reported. A difference between the two makes the trial a fault. `docs/t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -47,7 +47,6 @@ class Judged:
     """A verdict with the figures that it rests on."""
 
     verdict: Verdict
-    reason: Reason
     accepted: bool
     cleared: int
     sticking: int
@@ -118,22 +117,19 @@ def judge(
         >= settings["jam_ms"]
     )
 
-    def outcome(verdict: Verdict, why: Reason = Reason.none) -> Judged:
-        sticking = int(blocked_at_end and verdict is not Verdict.jam)
-        return Judged(verdict, why, accepted, cleared, sticking, roller_ms)
-
-    rules: tuple[tuple[Callable[[], bool], Verdict, Reason], ...] = (
-        (lambda: reason in ENDED_FROM_OUTSIDE, ENDED_FROM_OUTSIDE.get(reason, Verdict.fault), reason),
-        (lambda: reason is Reason.interlock and actuated_tick is None, Verdict.rejected, reason),
-        (lambda: reason is Reason.interlock, Verdict.aborted, reason),
-        (lambda: stalled or wedged, Verdict.jam, reason if reason in (Reason.stall, Reason.beam_jam) else Reason.none),
-        (lambda: reason is Reason.timeout, Verdict.fault, reason),
-        (lambda: not accepted and not roller_ms and not beam, Verdict.rejected, Reason.no_sound),
-        (lambda: not accepted, Verdict.fault, Reason.ran_unheard),
-        (lambda: roller_ms > 0 and bool(beam), Verdict.ok, Reason.none),
-        (lambda: roller_ms > 0 and hopper == 0, Verdict.empty, Reason.none),
-        (lambda: roller_ms > 0, Verdict.slip, Reason.none),
-        (lambda: bool(beam), Verdict.fault, Reason.cards_unpowered),
-        (lambda: True, Verdict.no_run, Reason.none),
+    rules = (
+        (reason in ENDED_FROM_OUTSIDE, ENDED_FROM_OUTSIDE.get(reason, Verdict.fault)),
+        (reason is Reason.interlock and actuated_tick is None, Verdict.rejected),
+        (reason is Reason.interlock, Verdict.aborted),
+        (stalled or wedged, Verdict.jam),
+        (reason is Reason.timeout, Verdict.fault),
+        (not accepted and not roller_ms and not beam, Verdict.rejected),
+        (not accepted, Verdict.fault),
+        (roller_ms > 0 and bool(beam), Verdict.ok),
+        (roller_ms > 0 and hopper == 0, Verdict.empty),
+        (roller_ms > 0, Verdict.slip),
+        (bool(beam), Verdict.fault),
+        (True, Verdict.no_run),
     )
-    return next(outcome(verdict, why) for holds, verdict, why in rules if holds())
+    verdict = next(verdict for holds, verdict in rules if holds)
+    return Judged(verdict, accepted, cleared, int(blocked_at_end and verdict is not Verdict.jam), roller_ms)

@@ -37,13 +37,13 @@ class Run:
     """
 
     id: int
-    kind: str
+    kind: RunKind
     dut: str
     rig_url: str
     launcher: str
     drive: str
     seed: int | None
-    status: str
+    status: RunStatus
     started_at: datetime
     ended_at: datetime | None
     firmware: dict[str, Any]
@@ -52,7 +52,7 @@ class Run:
     counters: dict[str, Any]
     raw_sha256: str | None
     note: str
-    safe_state: str
+    safe_state: SafeState
 
 
 def is_simulated(run: Run) -> bool:
