@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the C++ tables, the Python messages and the page from `protocol.toml`.
+"""Make the C++ tables, the Python messages and two pages from `protocol.toml`.
 
-One description, three readers: nobody ever types a message type or an offset twice.
-`python firmware_arduino/generate.py` writes the three files, `--check` only compares.
+One description for all readers: nobody ever types a message type or an offset twice.
+`python firmware_arduino/generate.py` writes the files, `--check` only compares.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ TARGETS = {
     "protocol.h.j2": HERE / "src/core/protocol.h",
     "messages.py.j2": ROOT / "rig/wire/messages.py",
     "protocol.md.j2": ROOT / "docs/protocol.md",
+    "faults.md.j2": ROOT / "docs/faults.md",
 }
 FIXED = {"u8": 1, "u16": 2, "u32": 4, "u48": 6, "bytes[16]": 16}
 TAILS = {"bytes": 1, "u24[]": 3, "u32[]": 4}
@@ -55,7 +56,7 @@ def load() -> dict[str, Any]:
 def _bare(node: Any) -> Any:
     """The description without documentation: what two builds must agree on."""
     if isinstance(node, dict):
-        return {key: _bare(value) for key, value in node.items() if key != "doc"}
+        return {key: _bare(value) for key, value in node.items() if key not in ("doc", "remedy")}
     if isinstance(node, list) and len(node) == 4 and all(isinstance(part, str) for part in node):
         return node[:3]
     return [_bare(value) for value in node] if isinstance(node, list) else node
@@ -63,9 +64,9 @@ def _bare(node: Any) -> Any:
 
 def _enum(name: str, body: dict[str, Any], key: str) -> dict[str, Any]:
     members = [
-        {"name": member, "value": value[key], "doc": value.get("doc", "")}
+        {"name": member, "value": value[key], "doc": value.get("doc", ""), "remedy": value.get("remedy", "")}
         if isinstance(value, dict)
-        else {"name": member, "value": value, "doc": ""}
+        else {"name": member, "value": value, "doc": "", "remedy": ""}
         for member, value in body.items()
         if member != "doc"
     ]
@@ -98,7 +99,7 @@ def _message(name: str, body: dict[str, Any], raw: dict[str, Any]) -> dict[str, 
 
 
 def render() -> dict[Path, str]:
-    """The three generated files, by path."""
+    """The generated files, by path."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         undefined=jinja2.StrictUndefined,

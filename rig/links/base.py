@@ -27,6 +27,21 @@ class Link(Protocol):
         """
         ...
 
+    def reopen(self) -> None:
+        """Let go of the far side and take it again: a board resets when its port is opened. Works on a closed link, too.
+
+        Raises a `RigError` while it cannot be taken; to try again does no harm.
+        """
+        ...
+
+    def set_baud(self, baud: int) -> None:
+        """Change the host's side of the line to `baud` bit/s; what is on its way is lost. Raises `LinkLostError`."""
+        ...
+
+    def held_for(self, what: str) -> None:
+        """Tell others who find the far side taken what it is taken for."""
+        ...
+
     def close(self) -> None:
         """Let go of the far side; closing twice does no harm."""
         ...

@@ -31,6 +31,16 @@ class TwinLink:
             raise LinkLostError("the simulated AVR has crashed: the firmware ran into nothing")
         return self.bench.read(_cycle_at(deadline))
 
+    def reopen(self) -> None:
+        """Reset the AVR, as opening its port does; what it had sent before is gone."""
+        self.bench.reset()
+
+    def set_baud(self, baud: int) -> None:
+        """Nothing to set: bytes come and go at the rate that the AVR has chosen."""
+
+    def held_for(self, what: str) -> None:
+        """Nothing to tell: nobody else can reach this AVR."""
+
     def close(self) -> None:
         """End the simulator."""
         self.bench.close()

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import ClassVar
 
-PROTOCOL_HASH = 0x2E31EB1B
+PROTOCOL_HASH = 0xAEFADB1A
 BAUD = 115200
 MAX_PAYLOAD = 48
 WINDOW = 4
+WINDOW_BYTES = 128
+PULSE_MAX_MS = 60
 STOP_RUN = 8
 STOP_SEND = 16
 LEASE_MS = 248
@@ -430,6 +432,28 @@ class Echo(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Rate(Message):
+    """Link tests: the line runs at 2000000 / (divisor + 1) baud once the answer is acknowledged, until the next RATE, or until silence brings BOOT at the built rate."""
+
+    TYPE: ClassVar[int] = 0x1A
+    RELIABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[str, ...]] = ("u8",)
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse(Message):
+    """Self-test: energises one output, through the guard, for so long. Refused in a trial and while another pulse lasts; toy power has its own command."""
+
+    TYPE: ClassVar[int] = 0x1B
+    RELIABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[str, ...]] = ("u8", "u8", "u8")
+    output: int
+    ms: int
+    duty: int
+
+
+@dataclass(frozen=True, slots=True)
 class Boot(Message):
     """Who the board is. Said every boot_every_ms while no host speaks."""
 
@@ -637,6 +661,8 @@ MESSAGES: dict[int, type[Message]] = {
     ClearFault.TYPE: ClearFault,
     Identify.TYPE: Identify,
     Echo.TYPE: Echo,
+    Rate.TYPE: Rate,
+    Pulse.TYPE: Pulse,
     Boot.TYPE: Boot,
     McuAck.TYPE: McuAck,
     McuNak.TYPE: McuNak,

@@ -117,6 +117,7 @@ bool receive(uint8_t& byte) {
 }
 bool can_send() { return !the.sending; }
 uint8_t* send_buffer() { return the.buffer; }
+void set_rate(uint8_t divisor) { the.rate = divisor; }
 void send(uint8_t count) { the.tx.insert(the.tx.end(), the.buffer, the.buffer + count); }
 
 uint8_t eeprom_read(uint16_t address) {

@@ -33,6 +33,7 @@ struct Board {
   std::map<uint16_t, uint8_t> eeprom;
   unsigned eeprom_writes = 0;
   unsigned energised_count = 0;
+  uint8_t rate = 0;          // divisor, 0 = as built
 };
 
 extern Board the;

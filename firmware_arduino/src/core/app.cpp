@@ -24,6 +24,7 @@ constexpr Slice kBootEvery = slices(protocol::kBootEveryMs);
 constexpr Slice kEdgesWait = slices(20);    // outside a trial, so that edges travel in company
 constexpr Slice kEdgesSpoil = slices(400);  // before their 7 bits of overflow count (520 ms) repeat
 constexpr Slice kEepromByte = slices(5);    // one write, 3.4 ms
+static_assert(protocol::kPulseMaxMs + 10 <= kShortestMaxOnMs, "no pulse is cut by the guard");
 constexpr Slice kRest = slices(1000);       // the loop must come by once in 1.05 s to carry the overflows
 
 Reason reason_of(Cause cause) {
@@ -67,7 +68,14 @@ void App::pass(uint8_t what) {
   }
   if (what & (due::edges | due::bin | due::received | due::tripped | due::moment | due::lost)) report();
   if (reschedule_ || (what & (due::alarm | due::moment))) timers();
-  if ((boot_due_ || link_.has_something()) && board::can_send()) transmit();
+  if (board::can_send()) {
+    if (boot_due_ || link_.has_something()) {
+      transmit();
+    } else if (rate_due_ && link_.events.empty()) {
+      rate_due_ = false;
+      board::set_rate(rate_);
+    }
+  }
 }
 
 // ---- link
@@ -123,7 +131,7 @@ void App::execute() {
 
 Result App::perform(Type type, const uint8_t* payload, uint8_t length) {
   switch (type) {
-    case Type::PRESS: return trial_.request(payload);
+    case Type::PRESS: return pulsed_ == kNoOutput ? trial_.request(payload) : Result::busy;
     case Type::ABORT: return trial_.end(Reason::abort), Result::ok;
     case Type::POWER: return power(payload[protocol::power_at::on]);
     case Type::SET: return set(payload[protocol::set_at::key], get32(payload + protocol::set_at::value));
@@ -133,6 +141,8 @@ Result App::perform(Type type, const uint8_t* payload, uint8_t length) {
     case Type::CLEAR_FAULT: return guard_.clear(static_cast<Cause>(payload[protocol::clear_fault_at::cause]));
     case Type::IDENTIFY: return settings_.identify(payload + protocol::identify_at::uuid);
     case Type::ECHO: return echo(payload, length);
+    case Type::RATE: return rate(payload[protocol::rate_at::divisor]);
+    case Type::PULSE: return pulse(payload);
     default: return Result::unknown;
   }
 }
@@ -193,6 +203,26 @@ Result App::counters() {
 Result App::echo(const uint8_t* data, uint8_t length) {
   link_.events.begin(Type::ECHOED, length);
   for (uint8_t n = 0; n < length; ++n) link_.events.put8(data[n]);
+  return Result::ok;
+}
+
+Result App::rate(uint8_t divisor) {
+  if (trial_.in_flight()) return Result::busy;
+  rate_ = divisor;
+  rate_due_ = true;
+  return Result::ok;
+}
+
+Result App::pulse(const uint8_t* payload) {
+  namespace at = protocol::pulse_at;
+  const uint8_t output = payload[at::output];
+  const uint8_t ms = payload[at::ms];
+  if (output >= protocol::kOutputCount || output == static_cast<uint8_t>(Output::power)) return Result::bad_value;
+  if (ms == 0 || ms > protocol::kPulseMaxMs) return Result::bad_value;
+  if (trial_.in_flight() || pulsed_ != kNoOutput) return Result::busy;
+  if (!guard_.on(static_cast<Output>(output), payload[at::duty])) return Result::refused;
+  pulsed_ = output;
+  pulse_end_ = slice(guard_.at()) + slices(ms);
   return Result::ok;
 }
 
@@ -298,6 +328,7 @@ void App::timers() {
   reschedule_ = false;
   within(boot_timer(now), tick);
   within(silence_timer(now), tick);
+  within(pulse_timer(now), tick);
   within(edges_timer(now), tick);
   const Slice retry = link_.retry(now);
   if (retry) within(retry, tick);
@@ -322,6 +353,7 @@ void App::set_alarm(uint32_t overflow, const Tick& now) {
 Slice App::boot_timer(Slice now) {
   if (!link_.silent(now)) return Link::kSilent - link_.silence(now);
   if (now - boot_said_ >= kBootEvery) {
+    board::set_rate(0);  // a host that tried another rate in vain is heard again at the one that everybody knows
     boot_due_ = true;
     boot_said_ = now;
   }
@@ -335,6 +367,15 @@ Slice App::silence_timer(Slice now) {
   const Slice silence = link_.silence(now);
   if (silence < allowed) return allowed - silence;
   guard_.trip(leased ? Cause::lease_lapsed : Cause::silence);
+  return kRest;
+}
+
+Slice App::pulse_timer(Slice now) {
+  if (pulsed_ == kNoOutput) return kRest;
+  const int32_t left = static_cast<int32_t>(pulse_end_ - now);
+  if (left > 0) return static_cast<Slice>(left);
+  guard_.off(static_cast<Output>(pulsed_));
+  pulsed_ = kNoOutput;
   return kRest;
 }
 

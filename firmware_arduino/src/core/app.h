@@ -23,6 +23,8 @@ class App {
   void pass(uint8_t due);    // `due`: board::due bits
 
  private:
+  static constexpr uint8_t kNoOutput = 0xFF;
+
   void receive();
   void greet();
   void execute();
@@ -33,6 +35,8 @@ class App {
   protocol::Result status();
   protocol::Result counters();
   protocol::Result echo(const uint8_t* data, uint8_t length);
+  protocol::Result rate(uint8_t divisor);
+  protocol::Result pulse(const uint8_t* payload);
 
   void tripped();
   void tell_faults();
@@ -46,6 +50,7 @@ class App {
   void within(Slice wait, const Tick& now);
   void set_alarm(uint32_t overflow, const Tick& now);
   Slice boot_timer(Slice now);
+  Slice pulse_timer(Slice now);
   Slice silence_timer(Slice now);
   Slice edges_timer(Slice now);
   void moment_timer(const Tick& now);
@@ -60,9 +65,13 @@ class App {
   uint32_t build_id_ = 0;
   uint32_t alarm_ = 0;     // the overflow that the alarm is set to
   Slice boot_said_ = 0;
+  Slice pulse_end_ = 0;
   uint16_t pack_ = 0;      // last voltage sample, counts
+  uint8_t pulsed_ = kNoOutput;  // the output that a PULSE has switched on
+  uint8_t rate_ = 0;       // divisor asked for
+  bool rate_due_ = false;  // to be set when everything said is acknowledged
   uint8_t untold_ = 0;     // latched causes not yet told, bit n = Cause n
-  uint8_t cut_ = 0xFF;     // the output that max_on concerned
+  uint8_t cut_ = kNoOutput;  // the output that max_on concerned
   bool power_lost_ = false;
   bool boot_due_ = false;
   bool reschedule_ = false;

@@ -93,6 +93,7 @@ bool receive(uint8_t& byte);
 bool can_send();              // the transmit buffer is free
 uint8_t* send_buffer();       // core::kMaxFrame bytes
 void send(uint8_t count);     // starts it; raises `sent` when the buffer is free again
+void set_rate(uint8_t divisor);  // 2000000 / (divisor + 1) baud; 0 = the rate that was built in
 
 // ---- memory
 

@@ -36,6 +36,7 @@ class EventRing {
   uint8_t sent_seq() const { return static_cast<uint8_t>(base_seq_ + sent_); }  // of the next one to send
   bool unsent() const { return sent_ != count_; }
   bool in_flight() const { return sent_ != 0; }
+  bool empty() const { return count_ == 0; }
   void rewind();  // send again from the oldest
 
   // The next event to send; append_to() writes its payload. Call only when unsent().

@@ -21,8 +21,9 @@ struct Limit {
   uint16_t rivals;      // outputs that must be off: of a group at most one is on
 };
 
-// Two of the limits by name, for what is checked against them at compile time.
+// Limits by name, for what is checked against them at compile time.
 constexpr uint16_t kLaunchMaxOnMs = 200;
+constexpr uint16_t kShortestMaxOnMs = 80;  // of the slots
 constexpr uint16_t kRollerMaxOnMs = 5200;
 
 // The least PWM duty that makes sense for an output.

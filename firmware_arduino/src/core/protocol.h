@@ -9,10 +9,11 @@
 
 namespace protocol {
 
-constexpr uint32_t kHash = 0x2E31EB1BUL;
+constexpr uint32_t kHash = 0xAEFADB1AUL;
 constexpr uint32_t kBaud = 115200UL;
 constexpr uint8_t kMaxPayload = 48;
 constexpr uint8_t kWindow = 4;
+constexpr uint8_t kPulseMaxMs = 60;
 constexpr uint8_t kStopRun = 8;
 constexpr uint16_t kLeaseMs = 248;
 constexpr uint16_t kBootAfterMs = 1000;
@@ -218,6 +219,8 @@ enum class Type : uint8_t {
   CLEAR_FAULT = 0x17,
   IDENTIFY = 0x18,
   ECHO = 0x19,
+  RATE = 0x1A,
+  PULSE = 0x1B,
   BOOT = 0x81,
   MCU_ACK = 0x82,
   MCU_NAK = 0x83,
@@ -291,6 +294,16 @@ constexpr uint8_t size = 16;
 namespace echo_at {
 constexpr uint8_t data = 0;
 constexpr uint8_t size = 0;
+}
+namespace rate_at {
+constexpr uint8_t divisor = 0;
+constexpr uint8_t size = 1;
+}
+namespace pulse_at {
+constexpr uint8_t output = 0;
+constexpr uint8_t ms = 1;
+constexpr uint8_t duty = 2;
+constexpr uint8_t size = 3;
 }
 namespace boot_at {
 constexpr uint8_t protocol_hash = 0;
@@ -415,6 +428,8 @@ inline uint8_t command_size(uint8_t type, bool& reliable, bool& open) {
     case 0x17: return 1;
     case 0x18: return 16;
     case 0x19: open = true; return 0;
+    case 0x1A: return 1;
+    case 0x1B: return 3;
     default: return 0xFF;
   }
 }

@@ -19,6 +19,7 @@ volatile uint8_t bad_bytes;
 namespace {
 
 constexpr uint8_t kRing = 64;
+constexpr uint16_t kBuiltDivisor = (F_CPU / 4 / LAUNCHRIG_BAUD - 1) / 2;  // to the nearest, with U2X
 
 volatile uint8_t ring[kRing];
 volatile uint8_t head, tail;
@@ -31,7 +32,7 @@ volatile uint8_t out_at, out_count;
 
 void start_usart() {
   UCSR0A = _BV(U2X0);
-  UBRR0 = (F_CPU / 4 / LAUNCHRIG_BAUD - 1) / 2;
+  UBRR0 = kBuiltDivisor;
   UCSR0C = _BV(UCSZ01) | _BV(UCSZ00);
   UCSR0B = _BV(RXCIE0) | _BV(RXEN0) | _BV(TXEN0);
   GPIOR0 |= board::due::sent;
@@ -99,6 +100,12 @@ bool receive(uint8_t& byte) {
 bool can_send() { return !(UCSR0B & _BV(UDRIE0)); }
 
 uint8_t* send_buffer() { return out; }
+
+// Written only when it differs: a write restarts the prescaler in the middle of whatever is on the line.
+void set_rate(uint8_t divisor) {
+  const uint16_t wanted = divisor ? divisor : kBuiltDivisor;
+  if (UBRR0 != wanted) UBRR0 = wanted;
+}
 
 void send(uint8_t count) {
   out_at = 0;
