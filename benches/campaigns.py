@@ -45,4 +45,4 @@ def measured_and_true(url: str, presses: int, *, pace_s: float) -> tuple[RunData
         outcome = run(rig, store, presses, pace_s=pace_s)
         data = store.load(outcome.run_id)
         assert rig.truth is not None
-        return data, rig.truth([(trial.number, trial.tick) for trial in data.trials], outcome.epoch_s)
+        return data, rig.truth([(trial.number, trial.tick) for trial in data.trials], outcome.stretches)

@@ -96,8 +96,10 @@ class CampaignRun:
         run_id: int,
         *,
         on_progress: Callable[[Progress], None],
+        on_notice: Callable[[str], None] = lambda text: None,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._on_notice = on_notice
         self._campaign = campaign
         self._rig = rig
         self._store = store
@@ -112,6 +114,7 @@ class CampaignRun:
         self._slips = 0
         self._wasted = 0
         self._due_tick = 0
+        self._gaps = 0
         self._lid_opened: int | None = None
         self._lid_closed: int | None = None
 
@@ -121,6 +124,12 @@ class CampaignRun:
         """Store what the board reported beside the trials, and restart the counts that it restarts."""
         if happening.kind == "power" and happening.data["on"]:
             self._history = self._history.power_on()
+        elif happening.kind == "gap":
+            self._history = self._history.gap()
+            self._gaps += 1
+            self._on_notice(f"the board is back after {int(happening.data['ms']) / 1000:.1f} s; what was between is unobserved")
+        elif happening.kind == "lost":
+            self._on_notice(f"the board is gone: {happening.data['cause']}; waiting for it")
         elif happening.kind == "lid" and happening.data["level"]:
             self._history = self._history.lid_close()
             self._lid_closed = happening.tick
@@ -139,6 +148,7 @@ class CampaignRun:
         self._reload(launcher)
         for number in range(1, self._campaign.trials + 1):
             account = self._fresh_account(launcher)
+            gaps = self._gaps
             trial = self._press(
                 launcher,
                 account,
@@ -153,7 +163,7 @@ class CampaignRun:
                 ),
             )
             bursts.step(trial.fired)
-            self._due_tick = self._next_due(trial) + pace_ticks
+            self._due_tick = (self._next_due(trial) if self._gaps == gaps else launcher.tick_now()) + pace_ticks
             self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
             if self._stop_asked():
                 raise StopAskedError("stopped by the operator")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from controller.run import Outcome, conduct
 from controller.signals import StopFlag, stop_on_signals
 from controller.store.records import RunData
 from controller.store.store import Store, StoreError
+from rig.board import Stretch
 from rig.open import open_rig
 from rig.rig import Rig
 from rig.wire.messages import Wiring
@@ -92,7 +93,20 @@ def measure(
     def say_safe(safe: bool) -> None:
         console.print("outputs off, confirmed" if safe else "NOT CONFIRMED SAFE: cut the power by hand")
 
-    outcome = conduct(rig, store, campaign, kind=kind, dut=request.dut, stop=stop, on_progress=on_progress, on_safe=say_safe)
+    def notice(text: str) -> None:
+        console.print(text, highlight=False, markup=False)
+
+    outcome = conduct(
+        rig,
+        store,
+        campaign,
+        kind=kind,
+        dut=request.dut,
+        stop=stop,
+        on_progress=on_progress,
+        on_safe=say_safe,
+        on_notice=notice,
+    )
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
     return outcome
@@ -112,7 +126,7 @@ def demo(request: DemoRequest, console: Console) -> int:
         _say_ledger(data, console)
         try:
             odds = _write_products(data, out)
-            truth = _write_truth(rig, data, outcome.epoch_s, out)
+            truth = _write_truth(rig, data, outcome.stretches, out)
         except RefusedError as error:
             again = f"launchrig report {outcome.run_id} --store {out / 'runs.sqlite'}"
             raise RefusedError(f"{error}. Run {outcome.run_id} is kept; make its report with: {again}") from error
@@ -166,12 +180,12 @@ def _write_products(data: RunData, out: Path) -> dict[str, Any]:
     return odds
 
 
-def _write_truth(rig: Rig, data: RunData, epoch_s: float, out: Path) -> dict[str, Any] | None:
+def _write_truth(rig: Rig, data: RunData, stretches: Sequence[Stretch], out: Path) -> dict[str, Any] | None:
     """Everything measured is on disk by now, so the twin may tell what it knows."""
     if rig.truth is None:
         (out / "truth.json").unlink(missing_ok=True)  # of an earlier run, whose trials these are not
         return None
-    truth = rig.truth([(trial.number, trial.tick) for trial in data.trials], epoch_s)
+    truth = rig.truth([(trial.number, trial.tick) for trial in data.trials], stretches)
     write_whole(out / "truth.json", json.dumps(truth, indent=1, allow_nan=False) + "\n")
     return truth
 

@@ -48,6 +48,10 @@ class History:
         """After the toy was switched on."""
         return replace(self, since_power_on=0)
 
+    def gap(self) -> History:
+        """After a while in which nobody watched: no interval spans it, and whether the toy fired in it is not known."""
+        return replace(self, last_tick=None, since_fire=None)
+
     def lid_close(self) -> History:
         """After the lid was closed."""
         return replace(self, since_lid_close=0)

@@ -18,6 +18,7 @@ from controller.store.records import raw_sha256
 from controller.store.store import Store
 from controller.verdict import Exit, exit_of
 from controller.versions import versions
+from rig.board import Stretch
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, RollerLauncher
 from rig.rig import Rig
@@ -28,7 +29,7 @@ from rig.wire.messages import STOP_SEND, Boot, Launcher
 class Outcome:
     """How a run ended: `status` as stored, the exit code it asks for, one line of `cause` where there is one.
 
-    epoch_s: tick 0 on the link's clock, for the twin's truth.
+    stretches: of the board's ticks, for the twin's truth.
     """
 
     run_id: int
@@ -36,7 +37,7 @@ class Outcome:
     exit_code: Exit
     cause: str
     safe: bool
-    epoch_s: float
+    stretches: tuple[Stretch, ...]
 
 
 def firmware_facts(boot: Boot, image: bytes | None) -> dict[str, Any]:
@@ -62,6 +63,7 @@ def conduct(
     stop: StopFlag,
     on_progress: Callable[[Progress], None],
     on_safe: Callable[[bool], None] = lambda safe: None,
+    on_notice: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Run `campaign` on `rig` into a new run of `store`.
 
@@ -95,7 +97,8 @@ def conduct(
             versions=versions(),
             settings=describe(campaign) | settings | {"wiring": int(campaign.drive)},
         )
-        running = CampaignRun(campaign, rig, store, run_id, on_progress=on_progress, stop_asked=stop)
+        rig.link.held_for(f"run {run_id}")
+        running = CampaignRun(campaign, rig, store, run_id, on_progress=on_progress, on_notice=on_notice, stop_asked=stop)
         for happening in told:
             running.note(happening)
         tell[0] = running.note
@@ -129,7 +132,7 @@ def conduct(
             )
     if run_id is None:  # nothing was made yet, and the outputs are off
         raise RigError(cause) if code is Exit.rig_fault else StopAskedError(cause)
-    return Outcome(run_id, status, code, cause, safe, launcher.board.epoch_s)
+    return Outcome(run_id, status, code, cause, safe, tuple(launcher.board.stretches))
 
 
 def _counters(launcher: RollerLauncher, before: Mapping[str, int], safe: bool) -> dict[str, int]:

@@ -8,48 +8,70 @@ the firmware's lease does its work.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from rig.errors import (
     ControllerResetError,
     LinkLostError,
     NotOurBoardError,
+    PortBusyError,
+    PortDeniedError,
     ProtocolMismatchError,
+    RigError,
     RigFaultError,
     StopAskedError,
 )
 from rig.links.base import Link
+from rig.ticks import TickLine
 from rig.wire.messages import (
     PROTOCOL_HASH,
     RENEW_MS,
     SETTINGS,
     STOP_SEND,
     TICK_HZ,
+    Actuated,
     Boot,
     BootFlag,
     Cause,
     ClearFault,
     Counters,
+    Edges,
+    Fault,
     Get,
     GetCounters,
     GetStatus,
     Identify,
     Message,
+    Powered,
     Ready,
     Reply,
     Result,
     Set,
     Status,
+    TrialEnd,
     Value,
 )
 from rig.wire.session import Session
 
 FLASH = "avrdude -p m328p -c arduino -b 115200 -D -P PORT -U flash:w:firmware_arduino/build/firmware_arduino.ino.hex:i"
 DISCOVERY_S = 3.0
+RETRY_S = 0.5  # from one attempt to take a lost board again to the next
 LOOK_S = 0.25  # how often a wait looks whether the end was asked for
 COMMAND_S = 2.0
 IDLE_RENEW_S = 0.9  # below boot_after_ms, so that a served board never falls back to BOOT
 TRIAL_RENEW_S = RENEW_MS / 1000
+
+
+Ticked = Ready | Status | Actuated | Edges | TrialEnd | Powered | Fault
+"""Messages that carry a tick."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Ticks from `first_tick` on, of one conversation; `epoch_s` is tick 0 on the link's clock, never too early."""
+
+    first_tick: int
+    epoch_s: float
 
 
 class Board:
@@ -75,9 +97,11 @@ class Board:
         self.session = Session()
         self._on_event = on_event
         self._nonce = nonce
-        self._stop_asked = stop_asked
+        self.stop_asked = stop_asked
         self._answers: list[Message] = []
-        self._epoch_s: float | None = None
+        self.stretches: list[Stretch] = []
+        self._line = TickLine()
+        self._life: int | None = None  # boot count that the line of ticks belongs to
         self.boot: Boot = self._discover()
         self._open()
         if self.boot.flags & BootFlag.uuid_blank:
@@ -93,7 +117,7 @@ class Board:
         deadline = clock.now() + DISCOVERY_S
         heard = 0
         while clock.now() < deadline:
-            if self._stop_asked():
+            if self.stop_asked():
                 raise StopAskedError("stopped by the operator")
             data = self.link.read(min(deadline, clock.now() + LOOK_S))
             heard += len(data)
@@ -117,6 +141,39 @@ class Board:
             f"the board says BOOT but does not answer HELLO within {COMMAND_S:.0f} s; check the line from the host to D0"
         )
 
+    def reconnect(self, cause: RigError, patience_s: float) -> None:
+        """Take a board again that was lost or reset, as `cause` says: its port, BOOT, HELLO. Nothing is energised.
+
+        Tries until `patience_s` of the link's clock are over. Raises a `RigError` when the same board is not back by then, at
+        once when it cannot come back (another protocol, a simulator that died), and `StopAskedError` when the end is
+        asked for meanwhile. The ticks of `on_event` and of every answer go on where they stood (`rig.ticks`).
+        """
+        clock = self.link.clock
+        deadline = clock.now() + patience_s
+        uuid, error = self.boot.uuid, cause
+        while True:
+            try:
+                if not isinstance(error, ControllerResetError):
+                    self.link.reopen()
+                self.boot = self._discover()
+                if self.boot.uuid != uuid:
+                    raise NotOurBoardError(f"board {self.boot.uuid.hex()} answers where {uuid.hex()} was; put that one back")
+                self._open()
+                return
+            except (LinkLostError, NotOurBoardError, PortBusyError, PortDeniedError, ControllerResetError) as again:
+                error = again
+            if clock.now() >= deadline:
+                raise LinkLostError(f"{cause}; it did not come back within {patience_s:.0f} s: {error}") from error
+            self._rest(RETRY_S)
+
+    def _rest(self, seconds: float) -> None:
+        clock = self.link.clock
+        until = clock.now() + seconds
+        while (left := until - clock.now()) > 0:
+            if self.stop_asked():
+                raise StopAskedError("stopped by the operator")
+            clock.sleep(min(left, LOOK_S))
+
     def serve(self, deadline: float) -> None:
         """One turn: write what is due, wait for bytes until `deadline` (or until something is due), take what came."""
         link, session = self.link, self.session
@@ -131,12 +188,29 @@ class Board:
     def _take(self, message: Message) -> None:
         if isinstance(message, Boot):
             self._check_boot(message)
-        elif isinstance(message, (Reply, Value, Status, Counters)):
+            return
+        if isinstance(message, Ready):
+            if self._life not in (None, self.boot.boot_count):
+                self._line.restart(message.tick, self.tick_at(self.link.clock.now()))
+            self._life = self.boot.boot_count
+        if isinstance(message, Ticked):
+            message = self._on_line(message)
+        if isinstance(message, (Reply, Value, Status, Counters)):
             self._answers.append(message)
-        else:
-            if isinstance(message, Ready):
-                self.note_tick(message.tick)
-            self._on_event(message)
+            return
+        if isinstance(message, Ready):
+            self.stretches.append(Stretch(message.tick, self.link.clock.now() - message.tick / TICK_HZ))
+        self._on_event(message)
+
+    def _on_line(self, message: Ticked) -> Ticked:
+        """`message` with the line's ticks in place of the board's, those of its edges included."""
+        tick = self._line.of(message.tick)
+        shift = tick - message.tick
+        if not shift:
+            return message
+        if isinstance(message, Edges):
+            return replace(message, tick=tick, edges=tuple((word + 2 * shift) & 0xFFFFFFFF for word in message.edges))
+        return replace(message, tick=tick)
 
     def _check_boot(self, boot: Boot) -> None:
         """A BOOT in use is a reset when it is fresh or counts on; before READY the newest one is the board's word.
@@ -153,16 +227,24 @@ class Board:
                 f"cause bits {boot.reset_cause:#04x}); check its supply, and that nothing else opens the port"
             )
 
+    @property
+    def last_tick(self) -> int:
+        """The latest tick that the board has told."""
+        return self._line.last
+
+    def raw_tick(self, tick: int) -> int:
+        """`tick` as the board counts it, for a command that names a moment."""
+        return self._line.raw(tick)
+
     def note_tick(self, tick: int) -> None:
         """Learn where MCU ticks lie on the link's clock: the smallest delay ever seen is the truest."""
-        epoch = self.link.clock.now() - tick / TICK_HZ
-        self._epoch_s = epoch if self._epoch_s is None else min(self._epoch_s, epoch)
+        stretch = self.stretches[-1]
+        stretch.epoch_s = min(stretch.epoch_s, self.link.clock.now() - tick / TICK_HZ)
 
     @property
     def epoch_s(self) -> float:
         """The link's clock at tick 0, in seconds, to within a frame's delay and never too early."""
-        assert self._epoch_s is not None
-        return self._epoch_s
+        return self.stretches[-1].epoch_s
 
     def moment_of(self, tick: int) -> float:
         """The link's clock at MCU `tick`, to within a frame's delay; for scheduling, never for results."""

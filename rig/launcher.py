@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rig.board import COMMAND_S, IDLE_RENEW_S, TRIAL_RENEW_S, Board
@@ -33,6 +34,15 @@ from rig.wire.messages import (
 # A press is sent this long before its moment: enough for a few retransmissions, little enough that nothing changes meanwhile.
 AHEAD_S = 0.150
 
+PATIENCE_S = 300.0
+"""How long a board that is gone is waited for: time to find the cable and put it back."""
+
+LAST_PATIENCE_S = 5.0
+"""How long a lost board is waited for when all that is wanted of it is to know that its outputs are off."""
+
+MOST_RECOVERIES = 5
+"""Losses in a row, with no trial observed between them, after which the rig is broken."""
+
 
 @dataclass(frozen=True, slots=True)
 class PressRequest:
@@ -61,9 +71,9 @@ class Happening:
 
 
 class TrialLostError(RigError):
-    """The link or the board went away in mid-trial. `cause` says how, `record` is what was observed, as a `fault`."""
+    """The link or the board went away in mid-trial for good. `cause` says how, `record` is what was observed, as a `fault`."""
 
-    def __init__(self, cause: RigError, record: TrialRecord) -> None:
+    def __init__(self, cause: RigError | StopAskedError, record: TrialRecord) -> None:
         super().__init__(str(cause))
         self.cause = cause
         self.record = record
@@ -93,13 +103,17 @@ class RollerLauncher:
         nonce: Callable[[], int],
         new_uuid: Callable[[], bytes],
         stop_asked: Callable[[], bool] = lambda: False,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         """Connect to the board.
 
-        `on_happening` is told what happens beside trials; `stop_asked` is looked at while time passes. Raises a `RigError`.
+        `on_happening` is told what happens beside trials; `stop_asked` is looked at while time passes. A board that is lost
+        or reset later is waited for, `patience_s` seconds of the link's clock, and prepared again. Raises a `RigError`.
         """
         self._on_happening = on_happening
         self._stop_asked = stop_asked
+        self._patience_s = patience_s
+        self._recoveries = 0  # since the last trial that was observed to its end
         self._watch: _Watch | None = None
         self.levels: dict[str, int] = {}
         self.drive = drive
@@ -111,6 +125,16 @@ class RollerLauncher:
 
         Raises a `RigError`; whoever calls this brings the rig to its safe state whatever comes of it.
         """
+        self._holding(self._prepare)
+
+    def _holding(self, step: Callable[[], None]) -> None:
+        """Take `step`; when the board is lost meanwhile, take it again and be content: it stands prepared."""
+        try:
+            step()
+        except (LinkLostError, ControllerResetError) as error:
+            self._recover(error)
+
+    def _prepare(self) -> None:
         board = self.board
         status = board.status()
         if not status.inputs >> Channel.interlock & 1:
@@ -122,19 +146,60 @@ class RollerLauncher:
             status = board.status()
         board.set("wiring", self.drive)
         self.settings = board.settings()
-        self.power(self.drive is Wiring.button)
+        self._power(self.drive is Wiring.button)
+
+    def _recover(self, cause: RigError) -> None:
+        """Take a lost board again and prepare it as it was; what lies between is told as a `gap`, unobserved.
+
+        Raises a `RigError` when the board does not come back, or goes again and again.
+        """
+        board = self.board
+        clock = board.link.clock
+        began, last_tick, boot_count = clock.now(), board.last_tick, board.boot.boot_count
+        self._on_happening(Happening("lost", None, self._watch.number if self._watch else None, {"cause": str(cause)}))
+        error = cause
+        while True:
+            self._recoveries += 1
+            if self._recoveries > MOST_RECOVERIES:
+                raise RigFaultError(f"lost {MOST_RECOVERIES} times in a row, with no trial between them: {error}") from error
+            self.levels.clear()
+            board.session.renew_s = IDLE_RENEW_S
+            left_s = max(0.0, began + self._patience_s - clock.now())
+            try:
+                board.reconnect(error, left_s)
+                gap: dict[str, int | str] = {
+                    "cause": str(cause),
+                    "lost_tick": last_tick,
+                    "ms": round((clock.now() - began) * 1000),
+                    "boot_before": boot_count,
+                    "boot_after": board.boot.boot_count,
+                }
+                self._tell("gap", board.stretches[-1].first_tick, gap, self._watch.number if self._watch else 0)
+                self._prepare()
+                return
+            except (LinkLostError, ControllerResetError) as again:
+                if clock.now() >= began + self._patience_s:
+                    raise
+                error = again
 
     def power(self, on: bool) -> None:
         """Switch the toy's supply and wait until it has settled."""
+        self._holding(lambda: self._power(on))
+
+    def _power(self, on: bool) -> None:
         self.board.demand(Power(int(on)))
         if on:
-            self.idle(self.settings["settle_ms"] / 1000 + 0.05)
+            self._serve_until(self.board.link.clock.now() + self.settings["settle_ms"] / 1000 + 0.05)
 
     def idle(self, seconds: float) -> None:
         """Let `seconds` of the rig's clock pass while the link is served. Raises `StopAskedError` when the end was asked for."""
         self._idle_until(self.board.link.clock.now() + seconds)
 
     def _idle_until(self, moment: float) -> None:
+        while self.board.link.clock.now() < moment:
+            self._holding(lambda: self._serve_until(moment))
+
+    def _serve_until(self, moment: float) -> None:
         clock = self.board.link.clock
         while clock.now() < moment:
             if self._stop_asked():
@@ -150,8 +215,9 @@ class RollerLauncher:
     def press(self, request: PressRequest) -> TrialRecord:
         """Make one press and watch it to its end.
 
-        Returns everything observed of it, judged. A trial that the link or the board spoiled comes back as `fault`.
-        Raises `TrialLostError`, which carries what was observed until then, when the board falls silent or was reset.
+        Returns everything observed of it, judged. A trial that the link or the board spoiled comes back as `fault`, with
+        the board taken again and prepared. Raises `TrialLostError`, which carries what was observed until then, when the board
+        does not come back.
         """
         board = self.board
         if request.tick:
@@ -161,11 +227,16 @@ class RollerLauncher:
         try:
             self._make(request, watch)
         except (LinkLostError, ControllerResetError) as error:
-            lost = "reset" if isinstance(error, ControllerResetError) else "link"
-            raise TrialLostError(error, self._record(request, watch, lost)) from error
+            record = self._record(request, watch, "reset" if isinstance(error, ControllerResetError) else "link")
+            try:
+                self._recover(error)
+            except (RigError, StopAskedError) as final:
+                raise TrialLostError(final, record) from final
+            return record
         finally:
             self._watch = None
             board.session.renew_s = IDLE_RENEW_S
+        self._recoveries = 0
         return self._record(request, watch)
 
     def _make(self, request: PressRequest, watch: _Watch) -> None:
@@ -177,7 +248,7 @@ class RollerLauncher:
                 burst=request.burst,
                 index=request.index,
                 drive=self.drive,
-                not_before=request.tick,
+                not_before=board.raw_tick(request.tick) if request.tick else 0,
                 hopper=request.hopper,
                 run_ms=request.run_ms,
                 duty=request.duty,
@@ -291,15 +362,23 @@ class RollerLauncher:
     # ------------------------------------------------------------------ the end
 
     def safe_state(self) -> bool:
-        """Every output off, toy power included, read back from the pins. Returns whether that is confirmed; never raises."""
-        try:
-            result, _ = self.board.command(Power(0))
-            status = self.board.status()
-            if result is Result.ok and not status.outputs:
-                return True
-            return not self.board.stop().outputs
-        except (RigError, OSError):
-            try:
-                return not self.board.stop().outputs
-            except (RigError, OSError):
-                return False
+        """Every output off, toy power included, read back from the pins. Returns whether that is confirmed; never raises.
+
+        Each way is tried when the one before did not succeed: the command, STOP, and to take the board again.
+        """
+        self.board.stop_asked = lambda: False  # this is what was asked for
+        for way in (self._power_off, self._stop, self._take_again):
+            with suppress(RigError, OSError):
+                if way():
+                    return True
+        return False
+
+    def _power_off(self) -> bool:
+        return self.board.command(Power(0))[0] is Result.ok and not self.board.status().outputs
+
+    def _stop(self) -> bool:
+        return not self.board.stop().outputs
+
+    def _take_again(self) -> bool:
+        self.board.reconnect(LinkLostError("the board does not answer"), LAST_PATIENCE_S)
+        return not self.board.status().outputs

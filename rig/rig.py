@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rig.board import Stretch
 from rig.links.base import Link
 from rig.operator import Operator
 
-Truth = Callable[[Sequence[tuple[int, int | None]], float], dict[str, Any]]
-"""From `(trial, actuation tick)` of every trial, and tick 0 in seconds of the link's clock, to what `truth.json` holds."""
+Truth = Callable[[Sequence[tuple[int, int | None]], Sequence[Stretch]], dict[str, Any]]
+"""From `(trial, actuation tick)` of every trial, and the board's stretches of ticks, to what `truth.json` holds."""
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from rig.clock import Clock
 from rig.launcher import Happening, RollerLauncher
 from rig.links.base import Link
+from rig.links.faulty import FaultyLink
 from rig.links.twin import TwinLink
 from rig.rig import Rig
 from rig.twin.bench import TwinBench
@@ -38,8 +39,9 @@ def driven(bench: TwinBench) -> set[str]:
 
 def bench_of(rig: Rig) -> TwinBench:
     """The bench behind a rig that is a twin."""
-    assert isinstance(rig.link, TwinLink)
-    return rig.link.bench
+    link = rig.link.inner if isinstance(rig.link, FaultyLink) else rig.link
+    assert isinstance(link, TwinLink)
+    return link.bench
 
 
 def launcher_on(
@@ -73,6 +75,15 @@ class OtherLink:
 
     def read(self, deadline: float) -> bytes:
         return self._into(self._link.read(deadline))
+
+    def reopen(self) -> None:
+        self._link.reopen()
+
+    def set_baud(self, baud: int) -> None:
+        self._link.set_baud(baud)
+
+    def held_for(self, what: str) -> None:
+        self._link.held_for(what)
 
     def close(self) -> None:
         self._link.close()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from rig.clock import Clock
-from rig.errors import LinkLostError
+from rig.errors import LinkLostError, TwinUnavailableError
 from rig.twin.avr import CYCLE_HZ, FOREVER
 from rig.twin.bench import TwinBench
 
@@ -32,7 +32,12 @@ class TwinLink:
         return self.bench.read(_cycle_at(deadline))
 
     def reopen(self) -> None:
-        """Reset the AVR, as opening its port does; what it had sent before is gone."""
+        """Reset the AVR, as opening its port does; what it had sent before is gone.
+
+        Raises `TwinUnavailableError` when its process has died, which nothing brings back.
+        """
+        if not self.bench.avr.alive:
+            raise TwinUnavailableError("the simulated AVR has died: its process avrtwin ended by itself")
         self.bench.reset()
 
     def set_baud(self, baud: int) -> None:

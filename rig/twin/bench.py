@@ -142,6 +142,7 @@ class TwinBench:
         """Reset the chip, as the far side does when it opens a board's port."""
         self.avr.reset(power_on=power_on)
         self.crashed = False
+        self._received.clear()
 
     @property
     def busy(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rig.board import Stretch
 from rig.twin.avr import CYCLE_HZ
 from rig.twin.parameters import RollerParameters
 from rig.twin.truth import Activation
@@ -41,13 +42,20 @@ def join(trials: Sequence[tuple[int, int]], activations: Sequence[Activation], e
 
 
 def truth_of(
-    parameters: RollerParameters, trials: Sequence[tuple[int, int | None]], activations: Sequence[Activation], epoch_s: float
+    parameters: RollerParameters,
+    trials: Sequence[tuple[int, int | None]],
+    activations: Sequence[Activation],
+    stretches: Sequence[Stretch],
 ) -> dict[str, Any]:
     """The content of `truth.json`: the plant's parameters, and for each trial what really happened in it.
 
     Of a trial that never reached the launcher the truth is that nothing happened: its cause is `not actuated`.
     """
-    joined = join([(number, tick) for number, tick in trials if tick is not None], activations, epoch_s)
+    joined: dict[int, Activation] = {}
+    ends = [*(stretch.first_tick for stretch in stretches[1:]), float("inf")]
+    for stretch, end in zip(stretches, ends, strict=True):  # a reset shifts ticks against cycles
+        within = [(number, tick) for number, tick in trials if tick is not None and stretch.first_tick <= tick < end]
+        joined |= join(within, activations, stretch.epoch_s)
     rows = []
     for number, _ in trials:
         activation = joined.get(number)

@@ -19,6 +19,7 @@ from rig.links.twin import TwinLink
 from rig.rig import Rig
 from rig.twin.avr import Avr
 from rig.twin.bench import TwinBench, TwinOperator
+from rig.twin.bootloader import NONE, load
 from rig.twin.join import truth_of
 from rig.twin.parameters import RollerParameters, parse_url
 from rig.twin.plant import RollerPlant
@@ -40,6 +41,7 @@ class TwinParts:
     plant: RollerPlant
     bench: TwinBench
     operator: TwinOperator
+    bootloader: str
 
 
 def with_seed(url: str, seed: int) -> str:
@@ -49,8 +51,8 @@ def with_seed(url: str, seed: int) -> str:
     return base + "?" + "&".join([f"seed={seed}", *rest])
 
 
-def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None) -> TwinParts:
-    """Build and start the twin that `url` names.
+def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None, bootloader: str = NONE) -> TwinParts:
+    """Build and start the twin that `url` names; `bootloader` is the one that it has when the URL does not say.
 
     Raises `BadRigError` for a bad URL or unequal seeds, `TwinUnavailableError` when the simulator is missing.
     """
@@ -61,8 +63,13 @@ def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None) -> 
     elf = said.elf or packaged("elf")
     image = flash_image(elf)
     plant = RollerPlant(said.parameters, chosen)
-    bench = TwinBench(plant, Avr(elf, eeprom=_eeprom(plant.board_uuid), vcd=vcd))
-    return TwinParts(with_seed(url, chosen), chosen, image, said.parameters, plant, bench, TwinOperator(bench))
+    boot = said.bootloader or bootloader
+    code = load(boot)
+    avr = Avr(elf, eeprom=_eeprom(plant.board_uuid), vcd=vcd)
+    if code is not None:
+        avr.boot_from(*code)
+    bench = TwinBench(plant, avr)
+    return TwinParts(with_seed(url, chosen), chosen, image, said.parameters, plant, bench, TwinOperator(bench), boot)
 
 
 def _eeprom(uuid: bytes) -> bytes:
@@ -83,6 +90,6 @@ def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
         new_uuid=lambda: parts.plant.board_uuid,
         brain=parts.parameters.brain,
         preload=parts.bench.load,
-        truth=lambda trials, epoch_s: truth_of(parts.parameters, trials, parts.plant.truth(), epoch_s),
+        truth=lambda trials, stretches: truth_of(parts.parameters, trials, parts.plant.truth(), stretches),
         image=parts.image,
     )

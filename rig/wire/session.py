@@ -12,11 +12,17 @@ from dataclasses import dataclass
 
 from rig.wire import codec
 from rig.wire.frame import Frame, Framer, encode
-from rig.wire.messages import MESSAGES, WINDOW, Ack, Boot, Hello, McuAck, McuNak, Message, Nak, Ready
+from rig.wire.messages import MESSAGES, WINDOW, WINDOW_BYTES, Ack, Boot, Hello, McuAck, McuNak, Message, Nak, Ready
 
 INITIAL_RTO_S = 0.050
 FLOOR_RTO_S = 0.020
 CEILING_RTO_S = 0.060
+
+TROUBLE_S = 1.0
+"""A frame that was damaged, lost or sent again tells of a bad line for this long."""
+
+TROUBLED_RENEWALS = 4
+"""On a bad line renewals come this many times as often, since several in a row may be lost before the lease lapses."""
 
 
 @dataclass(slots=True)
@@ -36,6 +42,7 @@ class _Sent:
     seq: int
     type: int
     payload: bytes
+    size: int
     at: float
     again: bool = False
 
@@ -79,6 +86,7 @@ class Session:
         self._hello: Hello | None = None
         self._reset_sequences()
         self._last_sent = float("-inf")
+        self._trouble_at = float("-inf")
 
     def _reset_sequences(self) -> None:
         self._next_seq = 0
@@ -124,14 +132,17 @@ class Session:
         if self._in_flight and now >= self._in_flight[0].at + self.round_trip.timeout_s:
             self._resend(out, now)
         while self._waiting and len(self._in_flight) < WINDOW:
-            seq, kind, payload = self._waiting.popleft()
-            self._in_flight.append(_Sent(seq, kind, payload, now))
-            out += self._frame(kind, seq, payload)
+            seq, kind, payload = self._waiting[0]
+            frame = self._frame(kind, seq, payload)
+            if self._in_flight and sum(sent.size for sent in self._in_flight) + len(frame) > WINDOW_BYTES:
+                break
+            self._waiting.popleft()
+            self._in_flight.append(_Sent(seq, kind, payload, len(frame), now))
+            out += frame
         for message in self._unreliable:
             out += self._frame(message.TYPE, self._send_seq, b"")
         self._unreliable.clear()
-        renewal_due = self.renew_s is not None and now >= self._last_sent + self.renew_s
-        if not out and (self._owes_ack or renewal_due):
+        if not out and (self._owes_ack or now >= self._renewal_at):
             out += self._frame(Ack.TYPE, self._send_seq, b"")
         if out:
             self._owes_ack = False
@@ -147,9 +158,15 @@ class Session:
         due = float("inf")
         if self._in_flight:
             due = self._in_flight[0].at + self.round_trip.timeout_s
-        if self.renew_s is not None:
-            due = min(due, self._last_sent + self.renew_s)
-        return due
+        return min(due, self._renewal_at)
+
+    @property
+    def _renewal_at(self) -> float:
+        """When the board must hear of this host again."""
+        if self.renew_s is None:
+            return float("inf")
+        troubled = self._last_sent < self._trouble_at + TROUBLE_S
+        return self._last_sent + (self.renew_s / TROUBLED_RENEWALS if troubled else self.renew_s)
 
     @property
     def _send_seq(self) -> int:
@@ -165,6 +182,7 @@ class Session:
             sent.at, sent.again = now, True
             out += self._frame(sent.type, sent.seq, sent.payload)
             self.losses.resent += 1
+        self._trouble_at = now
 
     # ------------------------------------------------------------------ in
 
@@ -174,6 +192,7 @@ class Session:
         for frame in self._framer.feed(data):
             if frame is None:
                 self.losses.bad += 1
+                self._trouble_at = now
                 self._nak()
             else:
                 self._take(frame, now, received)
@@ -219,6 +238,7 @@ class Session:
             received.append(message)
         elif ahead < 0x80:
             self.losses.gap += 1
+            self._trouble_at = now
             self._nak()
         else:
             self.losses.duplicate += 1

@@ -35,7 +35,7 @@ class Conducted:
         self.outcome = outcome
         self.data: RunData = store.load(outcome.run_id)
         assert rig.truth is not None
-        told = rig.truth([(trial.number, trial.tick) for trial in self.trials], outcome.epoch_s)
+        told = rig.truth([(trial.number, trial.tick) for trial in self.trials], outcome.stretches)
         self.truth: list[dict[str, Any]] = told["trials"]
 
     @property

@@ -251,14 +251,19 @@ def test_an_open_interlock_ends_the_run_before_its_first_press(rig: Rig, store: 
     assert store.load(outcome.run_id).trials == ()
 
 
-def test_a_reset_in_the_middle_keeps_the_trials_before_and_says_so(rig: Rig, store: Store) -> None:
+def test_a_reset_in_the_middle_is_a_gap_and_the_run_goes_on(rig: Rig, store: Store) -> None:
     outcome = ran(rig, store, 5, on_progress=lambda progress: bench_of(rig).reset() if progress.done == 2 else None)
     data = store.load(outcome.run_id)
-    assert (outcome.status, outcome.exit_code) == ("aborted by rule", Exit.rig_fault)
-    assert "reset in use" in outcome.cause
-    assert [trial.verdict for trial in data.trials][:2] == ["ok", "ok"]
+    assert (outcome.status, outcome.safe) == ("complete", True)
+    assert [trial.number for trial in data.trials] == [1, 2, 3, 4, 5]
+    assert [trial.verdict for trial in data.trials if trial.verdict != "fault"] == ["ok"] * 5
+    (gap,) = (event for event in data.events if event.kind == "gap")
+    assert gap.data["boot_after"] == gap.data["boot_before"] + 1
+    (after,) = (trial for trial in data.trials if trial.number == 3)
+    assert after.gap_s is None and after.since_power_on == 1
+    ticks = [trial.tick for trial in data.trials if trial.tick is not None]
+    assert ticks == sorted(ticks)
     assert is_off(rig)
-    assert data.run.safe_state == ("confirmed" if outcome.safe else "not confirmed")
 
 
 def test_nothing_at_the_port_makes_no_run(rig: Rig, store: Store) -> None:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
-from rig.errors import ControllerResetError, LinkLostError, RigFaultError, StopAskedError
+from rig.errors import RigFaultError, StopAskedError, TwinUnavailableError
 from rig.launcher import Happening, PressRequest, RollerLauncher, TrialLostError
 from rig.open import open_rig
 from rig.rig import Rig
 from rig.wire.messages import STOP_SEND, TICK_HZ, Power, Press, Result, Wiring
-from tests.twins import INTERLOCK, LID, TAME, bench_of, driven, launcher_on
+from tests.twins import INTERLOCK, LID, TAME, OtherLink, bench_of, driven, launcher_on
 
 BEAM_A = 8
 FIRST = PressRequest(number=1, burst=1, index=0, tick=0, hopper=20)
@@ -126,7 +127,7 @@ def test_a_press_is_observed_as_it_was(drive: Wiring, twin: Rig) -> None:
     launcher = ready(twin, drive)
     record = launcher.press(FIRST if drive is Wiring.button else FIRST_DIRECT)
     assert twin.truth is not None
-    (true,) = twin.truth([(1, record.tick)], launcher.board.epoch_s)["trials"]
+    (true,) = twin.truth([(1, record.tick)], launcher.board.stretches)["trials"]
     assert (record.verdict, record.mcu_verdict, record.drive, record.spoiled) == ("ok", "ok", drive.name, "")
     assert (record.cleared, record.sticking) == (true["cleared"], true["sticking"])
     assert record.cleared >= 2
@@ -210,7 +211,7 @@ def test_a_press_in_the_wrong_moment_is_rejected_and_actuates_nothing(
     assert (record.verdict, record.reason, record.mcu_verdict) == ("rejected", WRONG_MOMENTS[wrong], "rejected")
     assert (record.tick, record.accepted, record.edges, record.bins, record.spoiled) == (None, False, (), (), "")
     assert twin.truth is not None
-    (true,) = twin.truth([(1, None)], launcher.board.epoch_s)["trials"]
+    (true,) = twin.truth([(1, None)], launcher.board.stretches)["trials"]
     assert true["cause"] == "not actuated"
 
 
@@ -237,18 +238,30 @@ def actuated(rig: Rig) -> Callable[[], bool]:
     return lambda: "A2" in driven(bench_of(rig))
 
 
-def test_a_reset_in_a_trial_keeps_what_was_seen_of_it(twin: Rig) -> None:
+def test_a_reset_in_a_trial_keeps_what_was_seen_of_it_and_the_next_one_is_as_any(twin: Rig) -> None:
     looking = Looking()
-    launcher = ready(twin, looking=looking)
-    looking.when, looking.then = actuated(twin), bench_of(twin).reset
-    with pytest.raises(TrialLostError) as lost:
-        launcher.press(FIRST)
-    assert isinstance(lost.value.cause, ControllerResetError)
-    record = lost.value.record
+    happenings: list[Happening] = []
+    launcher = ready(twin, looking=looking, happenings=happenings)
+    happenings.clear()
+    off: list[set[str]] = []
+    looking.when, looking.then = actuated(twin), lambda: (bench_of(twin).reset(), off.append(driven(bench_of(twin))))
+    record = launcher.press(FIRST)
     assert (record.number, record.verdict, record.reason, record.spoiled) == (1, "fault", "reset", "reset")
     assert record.tick is not None
     assert record.mcu_verdict == ""
-    assert driven(bench_of(twin)) == set()
+    assert off == [set()]
+    lost, gap, power = happenings
+    assert (lost.kind, lost.trial) == ("lost", 1)
+    assert (gap.kind, gap.trial, gap.data["boot_before"], gap.data["boot_after"]) == ("gap", 1, 1, 2)
+    assert gap.tick is not None and record.tick <= int(gap.data["lost_tick"]) < gap.tick
+    assert (power.kind, power.data["on"]) == ("power", 1)
+    after = launcher.press(replace(FIRST, number=2))
+    assert (after.verdict, after.spoiled) == ("ok", "")
+    assert after.tick is not None and after.tick > gap.tick
+    assert twin.truth is not None
+    told = twin.truth([(1, record.tick), (2, after.tick)], launcher.board.stretches)["trials"]
+    assert (told[1]["cleared"], told[1]["sticking"]) == (after.cleared, after.sticking)
+    assert told[0]["cycle"] is not None and told[0]["cycle"] < told[1]["cycle"]
 
 
 def test_a_board_that_vanishes_in_a_trial_keeps_what_was_seen_of_it(twin: Rig) -> None:
@@ -257,16 +270,54 @@ def test_a_board_that_vanishes_in_a_trial_keeps_what_was_seen_of_it(twin: Rig) -
     looking.when, looking.then = actuated(twin), lambda: os.kill(bench_of(twin).avr.pid, signal.SIGKILL)
     with pytest.raises(TrialLostError) as lost:
         launcher.press(FIRST)
-    assert isinstance(lost.value.cause, LinkLostError)
+    assert isinstance(lost.value.cause, TwinUnavailableError)
     assert (lost.value.record.verdict, lost.value.record.spoiled) == ("fault", "link")
     assert not launcher.safe_state()
 
 
-def test_a_reset_between_trials_is_no_trial(twin: Rig) -> None:
-    launcher = ready(twin)
+def test_a_reset_between_trials_is_a_gap_and_no_trial(twin: Rig) -> None:
+    happenings: list[Happening] = []
+    launcher = ready(twin, happenings=happenings)
+    happenings.clear()
     bench_of(twin).reset()
-    with pytest.raises(ControllerResetError):
-        launcher.idle(3.0)
+    due = twin.link.clock.now() + 3.0
+    launcher.idle(3.0)
+    assert twin.link.clock.now() >= due
+    assert [h.kind for h in happenings] == ["lost", "gap", "power"]
+    assert driven(bench_of(twin)) == {"A5"}
+
+
+def test_a_board_that_is_lost_again_and_again_is_given_up(twin: Rig) -> None:
+    launcher = ready(twin, looking=(looking := Looking()))
+
+    def again() -> None:
+        looking.when = lambda: True
+        bench_of(twin).reset()
+
+    looking.when, looking.then = (lambda: True), again
+    with pytest.raises(RigFaultError, match="lost 5 times in a row, with no trial between them: the board was reset in use"):
+        launcher.idle(60.0)
+    looking.when = lambda: False
+    assert launcher.safe_state()
+
+
+def test_the_end_asked_for_while_a_lost_board_is_waited_for_ends_the_waiting(twin: Rig) -> None:
+    looking, bench = Looking(), bench_of(twin)
+    twin.link = other = OtherLink(twin.link, into=lambda data: b"" if deaf else data)
+    deaf = False
+    launcher = ready(twin, looking=looking)
+
+    def unplug() -> None:
+        nonlocal deaf
+        deaf = True
+        asked_at = other.clock.now() + 20.0
+        looking.when, looking.then = (lambda: other.clock.now() >= asked_at), looking.stop
+
+    looking.when, looking.then = (lambda: "A2" in driven(bench)), unplug
+    with pytest.raises(TrialLostError) as lost:
+        launcher.press(FIRST)
+    assert isinstance(lost.value.cause, StopAskedError)
+    assert (lost.value.record.number, lost.value.record.verdict) == (1, "fault")
 
 
 def test_an_interlock_that_opens_in_a_trial_ends_it_with_everything_off(twin: Rig) -> None:
