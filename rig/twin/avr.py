@@ -35,13 +35,14 @@ VECTORS = 26
 RAM_OFFSET = 0x800000  # where AVR ELF files keep the data space
 
 _EDGES, _ANALOG, _CANCEL, _RX, _RESET, _POKE, _FLASH, _EEPROM_SET, _RESET_PC = range(1, 10)
-_RUN, _PEEK, _EEPROM_GET, _STATS = range(0x80, 0x84)
+_RUN, _PEEK, _EEPROM_GET, _STATS, _LINE = range(0x80, 0x85)
 
 _LENGTH = struct.Struct("<I")
 _CYCLE_OP = struct.Struct("<BQ")
 _RUN_HEAD = struct.Struct("<QBHHHI")
 _OUTPUT = struct.Struct("<QBd")
 _RESET_REPORT = struct.Struct("<QB")
+_LINE_REPLY = struct.Struct("<II")
 _STATS_REPLY = struct.Struct(f"<QQQQQQIIIH{VECTORS}I{VECTORS}I")
 
 
@@ -95,15 +96,25 @@ class Stats:
     isr_runs: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The serial line: bytes that the AVR has yet to receive, and the cycles that one takes now (0 = its USART is off)."""
+
+    waiting: int
+    byte_cycles: int
+
+
 class Avr:
     """An ATmega328P at 16 MHz that runs `elf` from power-on.
 
     `eeprom` is the content from address 0 on (the rest is erased). `flash_hex` is loaded over the ELF; when it reaches
-    into the boot section, resets lead to it, as with the boot fuse of an Uno. `vcd` is written as it runs. `audit` runs
-    one instruction at a time, which busy code pays for with half its speed, and makes `Stats.longest_off` exact. `raw` is
+    into the boot section, resets lead to it, as with the boot fuse of an Uno, and only code there can write the flash. `vcd`
+    is written as it runs. `audit` runs one instruction at a time, which busy code pays for with half its speed, and makes
+    `Stats.longest_off` exact. `raw` is
     for the conformance suite alone: libsimavr with every fault that it has, edges and bytes raised as any host would raise
     them. `Output.value` is then what the pin's IRQ was raised with; analog points, resets in `Step`, `vcd`, `audit` and all
-    of `Stats` but `cycles`, `turns`, `naps` and `echoes` do not exist there.
+    of `Stats` but `cycles`, `turns`, `naps` and `echoes` do not exist there. `quiet` keeps what the simulator has to say of a
+    foreign firmware off the terminal.
 
     Raises `TwinUnavailableError` when avrtwin cannot be built or started, `BadRigError` for a file that is no AVR
     firmware or cannot be written.
@@ -118,11 +129,13 @@ class Avr:
         vcd: Path | None = None,
         audit: bool = False,
         raw: bool = False,
+        quiet: bool = False,
     ) -> None:
         self.elf = Path(elf)
         self.cycle = 0
         self._pending = bytearray(_LENGTH.size)
         self._owed = 0  # operation whose answer has not been read: a signal handler may raise while the AVR runs
+        self._gone = False
         self._kept: bytes | None = None  # answer to a run that was read in place of another
         with open_avr_elf(self.elf):  # libsimavr would take any file
             pass
@@ -134,6 +147,7 @@ class Avr:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL if quiet else None,
                 bufsize=0,
                 start_new_session=True,  # signals are the parent's
             )
@@ -183,14 +197,17 @@ class Avr:
         """Forget scheduled edges and analog points later than `cycle`; voltages stay as they are then."""
         self._add(_CYCLE_OP.pack(_CANCEL, cycle))
 
-    def write(self, data: bytes) -> None:
-        """Put bytes on the receive line, back to back at wire rate, after those that are still on it."""
+    def write(self, data: bytes, *, broken: bool = False) -> None:
+        """Put bytes on the receive line, back to back at wire rate, after those that are still on it.
+
+        `broken` ones have no stop bit: a framing error each.
+        """
         if data:
-            self._add(struct.pack("<BBI", _RX, 0, len(data)) + data)
+            self._add(struct.pack("<BBI", _RX, broken, len(data)) + data)
 
     def line_break(self) -> None:
         """Hold the receive line low for one character: a zero byte with a framing error."""
-        self._add(struct.pack("<BBIB", _RX, 1, 1, 0))
+        self.write(b"\0", broken=True)
 
     def reset(self, *, power_on: bool = False) -> None:
         """Reset as by DTR (EXTRF) or by power-on (RAM lost): outputs go off at once."""
@@ -203,6 +220,12 @@ class Avr:
     def poke_flash(self, address: int, data: bytes) -> None:
         """Write into the flash (byte address)."""
         self._add(struct.pack("<BII", _FLASH, address, len(data)) + data)
+
+    def boot_from(self, start: int, code: bytes) -> None:
+        """Put `code` at `start` in the boot section, lead resets there, as the boot fuse does, and switch on anew."""
+        self.poke_flash(start, code)
+        self._add(struct.pack("<BI", _RESET_PC, start))
+        self.reset(power_on=True)
 
     # ------------------------------------------------------------------ exchanges
 
@@ -247,6 +270,15 @@ class Avr:
         cycles, awake, exchanges, turns, naps, echoes, longest_off, overruns, writes, min_sp, *by_vector = counts
         longest, runs = tuple(by_vector[:VECTORS]), tuple(by_vector[VECTORS:])
         return Stats(cycles, awake, exchanges, turns, naps, echoes, longest_off, overruns, writes, min_sp, longest, runs)
+
+    def line(self) -> Line:
+        """What is on the receive line, and how fast the AVR's USART takes it."""
+        return Line(*_LINE_REPLY.unpack(self._exchange(bytes([_LINE]))))
+
+    @property
+    def alive(self) -> bool:
+        """Whether avrtwin still runs."""
+        return not self._gone and self._process.poll() is None
 
     @property
     def pid(self) -> int:
@@ -296,6 +328,7 @@ class Avr:
             while sent < len(request):
                 sent += os.write(self._to, memoryview(request)[sent:])
         except OSError as error:
+            self._gone = True
             raise LinkLostError("the simulated AVR is gone") from error
         reply = self._receive()
         self._owed = 0
@@ -313,9 +346,11 @@ class Avr:
             while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _LENGTH.unpack_from(data)[0]:
                 more = os.read(self._from, 65536)
                 if not more:
+                    self._gone = True
                     raise LinkLostError("the simulated AVR is gone: avrtwin ended by itself")
                 data += more
         except OSError as error:
+            self._gone = True
             raise LinkLostError("the simulated AVR is gone") from error
         return data[_LENGTH.size :]
 
@@ -324,10 +359,11 @@ class Avr:
             image = IntelHex(str(path))
         except (OSError, HexReaderError) as error:
             raise BadRigError(f"{path} is no Intel hex file: {error}") from error
-        for start, end in image.segments():
+        segments = image.segments()
+        for start, end in segments:
             self.poke_flash(start, bytes(image.tobinarray(start=start, size=end - start)))
-            if start >= BOOT_SECTION:
-                self._add(struct.pack("<BI", _RESET_PC, start) + struct.pack("<BB", _RESET, 0))
+        if boot := [start for start, _ in segments if start >= BOOT_SECTION]:
+            self.boot_from(min(boot), b"")
 
 
 def _texts(reply: bytes, at: int) -> Iterable[str]:

@@ -319,7 +319,7 @@ class Ack(Message):
 
 @dataclass(frozen=True, slots=True)
 class Nak(Message):
-    """Resend from the number in the ack field."""
+    """Resend the event whose number is in the ack field."""
 
     TYPE: ClassVar[int] = 0x03
     RELIABLE: ClassVar[bool] = False

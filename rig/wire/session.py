@@ -2,7 +2,8 @@
 """The host's half of a conversation: reliable commands out, reliable events in. Does no I/O and reads no clock.
 
 The owner feeds `receive` with bytes, writes what `output` returns, and calls again no later than `deadline`. Both
-directions are go-back-N: numbered from 0 at HELLO, kept until acknowledged, resent from the oldest (`docs/protocol.md`).
+directions are numbered from 0 at HELLO and kept until acknowledged. Commands are resent from the oldest, since the board
+keeps none ahead of its turn; the board resends only its oldest event, since the host keeps the others (`docs/protocol.md`).
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class Session:
     def _reset_sequences(self) -> None:
         self._next_seq = 0
         self._expected = 0
+        self._early: dict[int, Message] = {}  # events ahead of their turn, by number
         self._waiting: deque[tuple[int, int, bytes]] = deque()
         self._in_flight: deque[_Sent] = deque()
         self._unreliable: list[Message] = []
@@ -232,11 +234,16 @@ class Session:
             return
         ahead = (frame.seq - self._expected) & 0xFF
         if ahead == 0:
-            self._expected = (self._expected + 1) & 0xFF
+            self._early[frame.seq] = message
+            while self._expected in self._early:
+                received.append(self._early.pop(self._expected))
+                self._expected = (self._expected + 1) & 0xFF
             self._nak_sent = False
             self._owes_ack = True
-            received.append(message)
+            if self._early:
+                self._nak()  # the next one that is missing
         elif ahead < 0x80:
+            self._early[frame.seq] = message
             self.losses.gap += 1
             self._trouble_at = now
             self._nak()

@@ -92,13 +92,14 @@ void Bench::take(const core::FrameReader& frame) {
   if (event.type == Type::READY && event.seq == 0) conversing_ = true;
   if (!conversing_) return;
   const int8_t ahead = static_cast<int8_t>(event.seq - expected_);
-  if (ahead == 0) {
+  if (ahead == 0) nak_said_ = false;
+  if (ahead >= 0) early_.emplace(event.seq, event);
+  for (auto next = early_.find(expected_); next != early_.end(); next = early_.find(expected_)) {
+    events.push_back(next->second);
+    early_.erase(next);
     ++expected_;
-    nak_said_ = false;
-    events.push_back(event);
-  } else if (ahead > 0 && !nak_said_) {
-    nak_said_ = nak_due_ = true;
   }
+  if (!early_.empty() && !nak_said_) nak_said_ = nak_due_ = true;
   ack_due_ = true;
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "app.h"
@@ -74,6 +75,7 @@ class Bench {
   void say(protocol::Type type, uint8_t seq, const std::vector<uint8_t>& payload);
 
   core::FrameReader reader_;
+  std::map<uint8_t, Event> early_;  // ahead of their turn
   std::vector<Command> waiting_;
   uint8_t expected_ = 0, next_ = 0;
   bool conversing_ = false, nak_said_ = false, ack_due_ = false, nak_due_ = false;

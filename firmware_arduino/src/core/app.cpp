@@ -18,7 +18,7 @@ namespace due = board::due;
 
 namespace {
 
-constexpr Slice kLease = slices(protocol::kLeaseMs);
+constexpr Slice kLease = slices(protocol::kLeaseMs) - 1;  // the alarm comes with an overflow, a slice too late at worst
 constexpr Slice kPowerHold = slices(protocol::kPowerHoldMs);
 constexpr Slice kBootEvery = slices(protocol::kBootEveryMs);
 constexpr Slice kEdgesWait = slices(20);    // outside a trial, so that edges travel in company
@@ -95,7 +95,17 @@ void App::receive() {
           case Link::Arrival::hello: reschedule_ = true; greet(); break;
           case Link::Arrival::command: reschedule_ = true; execute(); break;
         }
+        lease();
     }
+  }
+}
+
+// A trial is over when the host has acknowledged its end: who falls silent before that leaves nothing switched on.
+void App::lease() {
+  if (trial_.in_flight()) {
+    leased_ = true;
+  } else if (link_.events.empty()) {
+    leased_ = false;
   }
 }
 
@@ -222,7 +232,7 @@ Result App::pulse(const uint8_t* payload) {
   if (trial_.in_flight() || pulsed_ != kNoOutput) return Result::busy;
   if (!guard_.on(static_cast<Output>(output), payload[at::duty])) return Result::refused;
   pulsed_ = output;
-  pulse_end_ = slice(guard_.at()) + slices(ms);
+  pulse_end_ = slice(guard_.at()) + slices(ms) + 1;
   return Result::ok;
 }
 
@@ -231,7 +241,7 @@ void App::transmit() {
   const Tick now = board::now();
   const bool flying = link_.events.in_flight();  // then the alarm for a repetition is set already
   uint8_t count = link_.compose(out, slice(now));
-  if (!flying && link_.events.in_flight()) within(Link::kRetry, now);
+  if (!flying && link_.events.in_flight()) within(link_.patience(), now);
   if (!count && boot_due_) {
     boot_due_ = false;
     count = write_boot(out);
@@ -348,6 +358,8 @@ void App::set_alarm(uint32_t overflow, const Tick& now) {
   if (static_cast<int32_t>(set) > 0 && set <= ahead) return;
   alarm_ = ahead ? overflow : overflow + 1;
   board::wake_at(static_cast<uint8_t>(alarm_));
+  // Should it have passed meanwhile, the count would meet it again only 256 overflows (1.05 s) later.
+  if (static_cast<int32_t>(board::now().overflows - alarm_) >= 0) board::raise(due::alarm);
 }
 
 Slice App::boot_timer(Slice now) {
@@ -361,12 +373,12 @@ Slice App::boot_timer(Slice now) {
 }
 
 Slice App::silence_timer(Slice now) {
-  const bool leased = trial_.in_flight();
-  if (!leased && !guard_.is_on(Output::power)) return kRest;
-  const Slice allowed = leased ? kLease : kPowerHold;
+  if (!leased_ && !guard_.is_on(Output::power)) return kRest;
+  const Slice allowed = leased_ ? kLease : kPowerHold;
   const Slice silence = link_.silence(now);
   if (silence < allowed) return allowed - silence;
-  guard_.trip(leased ? Cause::lease_lapsed : Cause::silence);
+  guard_.trip(leased_ ? Cause::lease_lapsed : Cause::silence);
+  leased_ = false;
   return kRest;
 }
 

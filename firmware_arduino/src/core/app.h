@@ -26,6 +26,7 @@ class App {
   static constexpr uint8_t kNoOutput = 0xFF;
 
   void receive();
+  void lease();
   void greet();
   void execute();
   protocol::Result perform(protocol::Type type, const uint8_t* payload, uint8_t length);
@@ -73,6 +74,7 @@ class App {
   uint8_t untold_ = 0;     // latched causes not yet told, bit n = Cause n
   uint8_t cut_ = kNoOutput;  // the output that max_on concerned
   bool power_lost_ = false;
+  bool leased_ = false;    // from PRESS until its TRIAL_END is acknowledged: silence switches everything off
   bool boot_due_ = false;
   bool reschedule_ = false;
 };

@@ -6,7 +6,7 @@ namespace core {
 
 void EventRing::clear() {
   head_ = tail_ = cursor_ = 0;
-  base_seq_ = count_ = sent_ = reached_ = 0;
+  base_seq_ = count_ = sent_ = 0;
 }
 
 bool EventRing::begin(protocol::Type type, uint8_t payload_length) {
@@ -39,32 +39,26 @@ void EventRing::put_tick(const Tick& tick) {
 
 uint8_t EventRing::acknowledge(uint8_t expected) {
   const uint8_t arrived = static_cast<uint8_t>(expected - base_seq_);
-  if (arrived > reached_) return 0;
-  if (arrived > sent_) {  // it came after all, while a repetition was under way
-    while (sent_ != arrived) take();
-  }
+  if (arrived > sent_) return 0;
   for (uint8_t n = arrived; n; --n) tail_ = static_cast<uint8_t>(tail_ + kOverhead + bytes_[tail_]);
   base_seq_ = expected;
   count_ = static_cast<uint8_t>(count_ - arrived);
   sent_ = static_cast<uint8_t>(sent_ - arrived);
-  reached_ = static_cast<uint8_t>(reached_ - arrived);
   return arrived;
 }
 
-void EventRing::rewind() {
-  cursor_ = tail_;
-  sent_ = 0;
+EventRing::Pending EventRing::entry(uint8_t at, uint8_t seq) const {
+  return {seq, bytes_[static_cast<uint8_t>(at + 1)], bytes_[at], static_cast<uint8_t>(at + kOverhead)};
 }
 
 EventRing::Pending EventRing::take() {
-  const uint8_t length = bytes_[cursor_];
-  const Pending pending = {sent_seq(), bytes_[static_cast<uint8_t>(cursor_ + 1)], length,
-                           static_cast<uint8_t>(cursor_ + kOverhead), sent_ < reached_};
-  cursor_ = static_cast<uint8_t>(cursor_ + kOverhead + length);
+  const Pending next = entry(cursor_, sent_seq());
+  cursor_ = static_cast<uint8_t>(next.at + next.length);
   ++sent_;
-  if (sent_ > reached_) reached_ = sent_;
-  return pending;
+  return next;
 }
+
+EventRing::Pending EventRing::oldest() const { return entry(tail_, base_seq_); }
 
 // In two pieces when the payload wraps.
 void EventRing::append_to(FrameWriter& frame, const Pending& event) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of reliable events: each stays until the host has acknowledged it, and sending starts again from the oldest
-// when one was lost (go-back-N). 256 bytes, so that a byte index wraps by itself.
+// The ring of reliable events: each is sent once and stays until the host has acknowledged it; the oldest can be sent
+// again, since it is the one that a host lacks. 256 bytes, so that a byte index wraps by itself.
 #pragma once
 
 #include <stdint.h>
@@ -37,25 +37,25 @@ class EventRing {
   bool unsent() const { return sent_ != count_; }
   bool in_flight() const { return sent_ != 0; }
   bool empty() const { return count_ == 0; }
-  void rewind();  // send again from the oldest
 
-  // The next event to send; append_to() writes its payload. Call only when unsent().
+  // An event to send; append_to() writes its payload.
   struct Pending {
     uint8_t seq, type, length, at;
-    bool again;  // it was sent before
   };
-  Pending take();
+  Pending take();          // the next one; only when unsent()
+  Pending oldest() const;  // once more; only when in_flight()
   void append_to(FrameWriter& frame, const Pending& event) const;
 
  private:
+  Pending entry(uint8_t at, uint8_t seq) const;
+
   uint8_t bytes_[256];
   uint8_t head_ = 0;      // where the next event begins
   uint8_t tail_ = 0;      // the oldest event
   uint8_t cursor_ = 0;    // the next event to send
   uint8_t base_seq_ = 0;  // number of the oldest
   uint8_t count_ = 0;     // events held
-  uint8_t sent_ = 0;      // of these, sent since the last rewind
-  uint8_t reached_ = 0;   // of these, ever sent
+  uint8_t sent_ = 0;      // of these, sent
 };
 
 }  // namespace core

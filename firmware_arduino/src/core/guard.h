@@ -47,6 +47,7 @@ class Guard {
   uint8_t tripped(uint8_t& cut);
   // Latches a cause and switches everything off, from the loop or from an interrupt.
   static void trip(protocol::Cause cause) {
+    const board::Lock lock;  // an interrupt that latches another cause in between would have it overwritten
     board::release_all();
     board::latched = static_cast<uint8_t>(board::latched | (1u << static_cast<uint8_t>(cause)));
     board::raise(board::due::tripped);

@@ -28,8 +28,12 @@ Link::Arrival Link::arrived(const FrameReader& frame, Slice now) {
   if (type == protocol::Type::HELLO) return Arrival::hello;
   if (!conversing_) return Arrival::nothing;
 
-  if (events.acknowledge(frame.ack())) sent_at_ = now;  // only progress gives the rest more time
-  if (type == protocol::Type::NAK) events.rewind();
+  if (events.acknowledge(frame.ack())) {
+    sent_at_ = now;  // only progress gives the rest more time
+    repeat_due_ = false;
+    if (events.empty()) troubled_ = false;
+  }
+  if (type == protocol::Type::NAK) repeat();
 
   bool reliable, open;
   protocol::command_size(frame.type(), reliable, open);
@@ -58,6 +62,11 @@ Link::Arrival Link::arrived(const FrameReader& frame, Slice now) {
   return Arrival::command;
 }
 
+void Link::repeat() {
+  repeat_due_ = events.in_flight();
+  troubled_ = true;
+}
+
 bool Link::in_turn(uint8_t seq) {
   const int8_t ahead = static_cast<int8_t>(seq - expected_);
   if (ahead == 0) {
@@ -70,18 +79,19 @@ bool Link::in_turn(uint8_t seq) {
 
 void Link::damaged(Counters::Kind kind) {
   counters.add(kind);
+  troubled_ = true;
   if (conversing_ && !nak_said_) nak_said_ = nak_due_ = true;
 }
 
 bool Link::open(uint16_t nonce) {
   if (conversing_ && nonce == nonce_) {
-    events.rewind();
+    repeat();
     return false;
   }
   nonce_ = nonce;
   conversing_ = true;
   expected_ = 0;
-  nak_due_ = nak_said_ = ack_due_ = false;
+  nak_due_ = nak_said_ = ack_due_ = repeat_due_ = troubled_ = false;
   events.clear();
   return true;
 }
@@ -95,11 +105,11 @@ uint8_t Link::compose(uint8_t* out, Slice now) {
     nak_due_ = ack_due_ = false;
     return writer(out, 0, protocol::Type::MCU_NAK).finish();
   }
-  if (events.unsent() && !silent(now)) {
-    const EventRing::Pending event = events.take();
-    if (event.again) counters.add(Counters::resent);
+  if ((repeat_due_ || events.unsent()) && !silent(now)) {
+    if (repeat_due_) counters.add(Counters::resent);
+    const EventRing::Pending event = repeat_due_ ? events.oldest() : events.take();
+    repeat_due_ = ack_due_ = false;
     sent_at_ = now;
-    ack_due_ = false;
     FrameWriter frame(out, event.length, event.type, session_, event.seq, expected_);
     events.append_to(frame, event);
     return frame.finish();
@@ -112,11 +122,11 @@ uint8_t Link::compose(uint8_t* out, Slice now) {
 }
 
 Slice Link::retry(Slice now) {
-  if (!conversing_ || silent(now) || !events.in_flight() || events.unsent()) return 0;
+  if (!conversing_ || silent(now) || !events.in_flight()) return 0;
   const Slice waited = now - sent_at_;
-  if (waited < kRetry) return kRetry - waited;
-  events.rewind();
-  return kRetry;
+  if (waited < patience()) return patience() - waited;
+  repeat();
+  return patience();
 }
 
 }  // namespace core

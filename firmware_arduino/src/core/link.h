@@ -38,20 +38,26 @@ class Link {
   uint8_t command_seq() const { return static_cast<uint8_t>(expected_ - 1); }  // of the command just received
 
   // Is it worth asking compose()?
-  bool has_something() const { return nak_due_ || ack_due_ || events.unsent(); }
+  bool has_something() const { return nak_due_ || ack_due_ || repeat_due_ || events.unsent(); }
   // The next frame to send, written to `out`; 0 when there is nothing to say.
   uint8_t compose(uint8_t* out, Slice now);
   // A frame outside the sequence, for BOOT.
   FrameWriter writer(uint8_t* out, uint8_t payload_length, protocol::Type type);
 
-  // Sends again what the host has not acknowledged in time. Returns in how many slices to ask again, 0 = no need.
+  // Sends the oldest event again when the host has not acknowledged it in time. Returns in how many slices to ask again, 0 = no need.
   Slice retry(Slice now);
 
-  static constexpr Slice kRetry = slices(62);  // a frame, 16 ms of a slow USB bridge, the host's answer, and some
+  // How long an event may go unacknowledged.
+  Slice patience() const { return troubled_ ? kRetryTroubled : kRetry; }
+
   static constexpr Slice kSilent = slices_at_least(protocol::kBootAfterMs);
 
  private:
+  static constexpr Slice kRetry = slices(62);  // a frame, 16 ms of a slow USB bridge, the host's answer, and some
+  static constexpr Slice kRetryTroubled = slices(20);  // to send once too often costs less than a full ring
+
   bool in_turn(uint8_t seq);
+  void repeat();
 
   Slice heard_ = 0;
   Slice sent_at_ = 0;
@@ -63,6 +69,8 @@ class Link {
   bool nak_due_ = false;
   bool nak_said_ = false;  // no second NAK until a good frame in its turn
   bool ack_due_ = false;
+  bool repeat_due_ = false;  // the oldest event is to be sent again
+  bool troubled_ = false;    // a frame was lost, and not everything told since has arrived yet
 };
 
 }  // namespace core
