@@ -147,6 +147,7 @@ class CampaignRun:
         pace_ticks = round(self._campaign.pace_s * TICK_HZ)
         self._reload(launcher)
         for number in range(1, self._campaign.trials + 1):
+            launcher.mend()
             account = self._fresh_account(launcher)
             gaps = self._gaps
             trial = self._press(

@@ -13,15 +13,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rig.twin.parameters import TABLE
+from rig.links import faults
+from rig.twin.parameters import TABLE, Row
 
-COMMANDS = ("demo", "press", "runs", "calibrate", "report", "twin")
+COMMANDS = ("demo", "press", "runs", "calibrate", "report", "twin", "doctor", "selftest")
 
 
 def write_all(folder: Path) -> None:
     """Write every part into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {"twin-parameters.md": parameters(), "odds-fields.md": odds_fields()}
+    parts = {"twin-parameters.md": parameters(), "link-faults.md": link_faults(), "odds-fields.md": odds_fields()}
     parts |= {f"help-{name}.txt": command_help(name) for name in COMMANDS}
     for name, text in parts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -49,11 +50,21 @@ def parameters() -> str:
     """The parameters of the roller's twin."""
     rows = []
     for row in TABLE:
-        span = " or ".join(f"`{choice}`" for choice in row.choices) or f"{row.minimum:g} to {row.maximum:g}"
-        unit = f" {row.unit}" if row.unit not in ("", "1") else ""
         source = re.sub(r"docs/(facts\.md#([a-z-]+))", lambda found: f"[{found[2].replace('-', ' ')}]({found[1]})", row.source)
-        rows.append((f"`{row.name}`", _default(row.default), f"{span}{unit}", row.tag, f"{row.doc} *({source})*"))
+        rows.append((f"`{row.name}`", _default(row.default), _limits(row), row.tag, f"{row.doc} *({source})*"))
     return table(("parameter", "default", "limits", "tag", "meaning *(source)*"), rows)
+
+
+def link_faults() -> str:
+    """What a faulty link can be told to do."""
+    rows = [(f"`{row.name}`", _default(row.default), _limits(row), row.doc) for row in faults.TABLE]
+    rows.append((f"`{faults.SEED}`", "", "whole numbers from 0", faults.SEED_DOC))
+    return table(("parameter", "default", "limits", "meaning"), rows)
+
+
+def _limits(row: Row) -> str:
+    span = " or ".join(f"`{choice}`" for choice in row.choices) or f"{row.minimum:g} to {row.maximum:g}"
+    return f"{span} {row.unit}" if row.unit not in ("", "1") else span
 
 
 def _default(value: object) -> str:

@@ -47,6 +47,10 @@ class ControllerResetError(RigError):
     """The board was reset while it was in use."""
 
 
+class ResetLoopError(RigError):
+    """The board resets again and again by itself, so that no conversation can last."""
+
+
 class RigFaultError(RigError):
     """The board refuses to go on: a latched fault, or a command refused."""
 

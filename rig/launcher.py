@@ -40,6 +40,12 @@ PATIENCE_S = 300.0
 LAST_PATIENCE_S = 5.0
 """How long a lost board is waited for when all that is wanted of it is to know that its outputs are off."""
 
+BY_LINE = (Cause.lease_lapsed, Cause.stop_received, Cause.silence)
+"""Latched faults that a bad line brings about, and that nothing else has to be mended for."""
+
+PREPARATIONS = 3
+"""A lease that lapses just then latches another fault between the clearing of one and what comes after it."""
+
 MOST_RECOVERIES = 5
 """Losses in a row, with no trial observed between them, after which the rig is broken."""
 
@@ -114,6 +120,7 @@ class RollerLauncher:
         self._stop_asked = stop_asked
         self._patience_s = patience_s
         self._recoveries = 0  # since the last trial that was observed to its end
+        self._latched: list[Fault] = []  # told since the board was prepared
         self._watch: _Watch | None = None
         self.levels: dict[str, int] = {}
         self.drive = drive
@@ -135,7 +142,20 @@ class RollerLauncher:
             self._recover(error)
 
     def _prepare(self) -> None:
+        board, wants_power = self.board, self.drive is Wiring.button
+        for _ in range(PREPARATIONS):
+            self._clear_faults()
+            board.set("wiring", self.drive)
+            self.settings = board.settings()
+            result, _ = board.command(Power(int(wants_power)))
+            if result is Result.ok:
+                return self._settle(wants_power)
+        raise RigFaultError(f"the board answers {result.name} to POWER although nothing is latched; see its interlock loop (A3)")
+
+    def _clear_faults(self) -> None:
+        """Clear whatever is latched, and tell it."""
         board = self.board
+        self._latched.clear()
         status = board.status()
         if not status.inputs >> Channel.interlock & 1:
             raise RigFaultError("the interlock loop (A3) is open: put the catch bin in its place and release the emergency stop")
@@ -144,9 +164,6 @@ class RollerLauncher:
             board.clear_fault(cause)
             self._tell("fault_cleared", status.tick, {"cause": cause.name})
             status = board.status()
-        board.set("wiring", self.drive)
-        self.settings = board.settings()
-        self._power(self.drive is Wiring.button)
 
     def _recover(self, cause: RigError) -> None:
         """Take a lost board again and prepare it as it was; what lies between is told as a `gap`, unobserved.
@@ -188,6 +205,9 @@ class RollerLauncher:
 
     def _power(self, on: bool) -> None:
         self.board.demand(Power(int(on)))
+        self._settle(on)
+
+    def _settle(self, on: bool) -> None:
         if on:
             self._serve_until(self.board.link.clock.now() + self.settings["settle_ms"] / 1000 + 0.05)
 
@@ -236,8 +256,24 @@ class RollerLauncher:
         finally:
             self._watch = None
             board.session.renew_s = IDLE_RENEW_S
-        self._recoveries = 0
+        if watch.end and watch.end.verdict != Verdict.aborted:
+            self._recoveries = 0
         return self._record(request, watch)
+
+    def mend(self) -> None:
+        """Prepare the board again when a bad line, or a person at the bench between trials, has made it latch a fault.
+
+        Raises `RigFaultError` for any other fault, and when it comes again and again.
+        """
+        for fault in self._latched:
+            cause = Cause(fault.cause)
+            if not (cause in BY_LINE or (cause is Cause.interlock_open and not fault.trial)):
+                raise RigFaultError(f"the board has latched {cause.name} and everything is off; docs/faults.md says what to do")
+        if self._latched:
+            self._recoveries += 1
+            if self._recoveries > MOST_RECOVERIES:
+                raise RigFaultError(f"the board has latched {Cause(self._latched[0].cause).name} {MOST_RECOVERIES} times in a row")
+            self.prepare()
 
     def _make(self, request: PressRequest, watch: _Watch) -> None:
         """Command the press and serve the link until TRIAL_END; an operator who wants to stop aborts it."""
@@ -340,6 +376,7 @@ class RollerLauncher:
                 cause = "command" if message.cause == 0 else "fault"
                 self._tell("power", message.tick, {"on": message.on, "cause": cause})
             case Fault():
+                self._latched.append(message)
                 self._tell("fault", message.tick, {"cause": Cause(message.cause).name, "output": message.output}, message.trial)
             case _:
                 pass  # of a trial that is over, or READY

@@ -132,4 +132,4 @@ def judge(
         (True, Verdict.no_run),
     )
     verdict = next(verdict for holds, verdict in rules if holds)
-    return Judged(verdict, accepted, cleared, int(blocked_at_end and verdict is not Verdict.jam), roller_ms)
+    return Judged(verdict, accepted, cleared, int(blocked_at_end and not (stalled or wedged)), roller_ms)

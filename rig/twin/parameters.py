@@ -17,9 +17,12 @@ from urllib.parse import unquote
 
 from rig import brains
 from rig.errors import BadRigError
+from rig.twin import bootloader
 
 Tag = Literal["PUB", "MEAS", "DER", "SUG", "UNV"]
 T = TypeVar("T")
+
+TICK_BITS = 48  # of the firmware's clock
 
 
 def _number(text: str) -> float:
@@ -259,7 +262,7 @@ class RollerParameters:
 
     def __post_init__(self) -> None:
         for row in TABLE:
-            _check(row, getattr(self, row.name))
+            check(row, getattr(self, row.name))
         for holds, text in (
             (self.grip_mm >= self.beam_a_mm + 5, "grip_mm must be at least 5 mm more than beam_a_mm"),
             (self.gap_min_mm <= self.gap_max_mm, "gap_min_mm is larger than gap_max_mm"),
@@ -290,11 +293,15 @@ TABLE: tuple[Row, ...] = tuple(Row(name=each.name, **each.metadata) for each in 
 
 _BY_NAME = {row.name: row for row in TABLE}
 
+OTHERS = ("seed", "elf", "bootloader", "tick0")
+"""What a URL can say beside the table."""
 
-def _check(row: Row, value: Any) -> None:
+
+def check(row: Row, value: Any) -> None:
+    """Raise `BadRigError` when `value` is out of the limits or not among the choices of `row`."""
     if row.choices:
         if value not in row.choices:
-            raise BadRigError(f"{row.name}: {value!r} is none of {', '.join(row.choices)}{_hint(str(value), row.choices)}")
+            raise BadRigError(f"{row.name}: {value!r} is none of {', '.join(row.choices)}{hint(str(value), row.choices)}")
         return
     numbers = _KINDS[row.kind][2](value)
     assert row.minimum is not None and row.maximum is not None
@@ -304,19 +311,25 @@ def _check(row: Row, value: Any) -> None:
             raise BadRigError(f"{row.name}: {number:g} is not within {row.minimum:g} to {row.maximum:g}{unit}")
 
 
-def _hint(word: str, known: Sequence[str]) -> str:
+def hint(word: str, known: Sequence[str]) -> str:
+    """What `word` may have been meant to be, to put behind an error; "" when nothing known is close."""
     close = get_close_matches(word, known, n=2)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 @dataclass(frozen=True, slots=True)
 class TwinUrl:
-    """What a twin's URL says. `seed` and `elf` are None where it does not say."""
+    """What a twin's URL says. `seed`, `elf`, `bootloader` and `tick0` are None where it does not say.
+
+    `tick0` is what the firmware's clock shows from its first BOOT on, but for the low 16 bits, which are the timer's own.
+    """
 
     launcher: str
     seed: int | None
     elf: Path | None
     parameters: RollerParameters
+    bootloader: str | None = None
+    tick0: int | None = None
 
 
 def parse_url(url: str) -> TwinUrl:
@@ -326,6 +339,8 @@ def parse_url(url: str) -> TwinUrl:
     """
     scheme, _, rest = url.partition(":")
     launcher, _, query = rest.partition("?")
+    if scheme.startswith("faulty+"):
+        raise BadRigError(f"{url!r}: faults belong to the link, not to the twin; put faulty+ before what --rig opens")
     if scheme != "twin" or launcher != "roller":
         raise BadRigError(f"{url!r} is no twin: this version has twin:roller")
     values: dict[str, Any] = {}
@@ -333,25 +348,50 @@ def parse_url(url: str) -> TwinUrl:
         name, equals, text = part.partition("=")
         if name in values:
             raise BadRigError(f"{name} is given twice in {url!r}")
-        if name not in _BY_NAME and name not in ("seed", "elf"):
-            known = [*_BY_NAME, "seed", "elf"]
-            raise BadRigError(f"twin:roller has no parameter {name!r}{_hint(name, known) or '; launchrig twin --list shows all'}")
+        if name not in _BY_NAME and name not in OTHERS:
+            known = [*_BY_NAME, *OTHERS]
+            raise BadRigError(f"twin:roller has no parameter {name!r}{hint(name, known) or '; launchrig twin --list shows all'}")
         if not equals or not text:
             raise BadRigError(f"{name} has no value in {url!r}; write {name}=VALUE")
         values[name] = _value(name, unquote(text))
-    seed, elf = values.pop("seed", None), values.pop("elf", None)
-    return TwinUrl(launcher, seed, Path(elf) if elf else None, RollerParameters(**values))
+    seed, elf, boot, tick0 = (values.pop(name, None) for name in OTHERS)
+    return TwinUrl(launcher, seed, Path(elf) if elf else None, RollerParameters(**values), boot, tick0)
 
 
 def _value(name: str, text: str) -> Any:
     if name == "elf":
         return text
+    if name == "bootloader":
+        if text not in bootloader.CHOICES:
+            raise BadRigError(f"bootloader: {text!r} is none of {', '.join(bootloader.CHOICES)}")
+        return text
     if name == "seed":
-        if not (text.isascii() and text.isdecimal() and int(text) < 1 << 63):
-            raise BadRigError(f"seed: {text!r} is no whole number from 0 to 2^63 - 1")
-        return int(text)
-    read, looks_like, _ = _KINDS[_BY_NAME[name].kind]
+        return read_seed(name, text)
+    if name == "tick0":
+        return read_tick(name, text)
+    return read(_BY_NAME[name], text)
+
+
+def read_seed(name: str, text: str) -> int:
+    """The seed `name` that `text` says. Raises `BadRigError` for what is no whole number from 0 to 2^63 - 1."""
+    return _whole(name, text, 63)
+
+
+def read_tick(name: str, text: str) -> int:
+    """The tick `name` that `text` says. Raises `BadRigError` for what is no whole number from 0 to 2^48 - 1."""
+    return _whole(name, text, TICK_BITS)
+
+
+def _whole(name: str, text: str, bits: int) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << bits):
+        raise BadRigError(f"{name}: {text!r} is no whole number from 0 to 2^{bits} - 1")
+    return int(text)
+
+
+def read(row: Row, text: str) -> Any:
+    """The value of `row` that `text` says, its limits not looked at. Raises `BadRigError` for what is no such value."""
+    convert, looks_like, _ = _KINDS[row.kind]
     try:
-        return read(text)
+        return convert(text)
     except ValueError:
-        raise BadRigError(f"{name}: {text!r} is not {looks_like}") from None
+        raise BadRigError(f"{row.name}: {text!r} is not {looks_like}") from None

@@ -229,10 +229,11 @@ class Session:
         self._acknowledge(frame.ack, now)
         if isinstance(message, McuNak):
             self._rewind()
-        if not kind.RELIABLE or isinstance(message, McuAck):
-            self._nak_sent = False
-            return
         ahead = (frame.seq - self._expected) & 0xFF
+        if not kind.RELIABLE or isinstance(message, McuAck):
+            if ahead == 0:  # else what was lost is still missing, and asked for already
+                self._nak_sent = False
+            return
         if ahead == 0:
             self._early[frame.seq] = message
             while self._expected in self._early:
@@ -260,3 +261,4 @@ class Session:
     def _rewind(self) -> None:
         if self._in_flight:
             self._in_flight[0].at = float("-inf")  # due at once
+            self._in_flight[0].again = True  # what was sent once and not in time measures nothing either

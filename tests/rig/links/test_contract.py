@@ -18,12 +18,15 @@ from pathlib import Path
 
 import pytest
 
-from rig.errors import LinkLostError
+from rig.errors import LinkLostError, RigError
 from rig.links.base import Link
+from rig.links.faults import Faults
+from rig.links.faulty import FaultyLink
 from rig.links.serial import SerialLink
 from rig.links.twin import TwinLink
 from rig.twin.avr import Avr
 from rig.twin.bench import TwinBench
+from rig.wire.messages import BAUD
 from tests.system.edges import ScriptedPlant
 
 GENEROUS_S = 20.0  # of the link's clock; no test waits that long unless it fails
@@ -49,9 +52,8 @@ class FarSide:
 def behind_a_pty(elf: Path) -> Iterator[FarSide]:
     """A thread at the other end of a pseudo-terminal."""
     master, slave = os.openpty()
-    tty.setraw(slave)
+    tty.setraw(slave)  # kept open, so that the echo outlives a link that lets go
     link = SerialLink(os.ttyname(slave))
-    os.close(slave)
     stop, stop_it = os.pipe()
 
     def answer() -> None:
@@ -66,6 +68,7 @@ def behind_a_pty(elf: Path) -> Iterator[FarSide]:
     thread.start()
 
     with ExitStack() as at_the_end:
+        at_the_end.callback(os.close, slave)
         at_the_end.callback(link.close)
         gone = ExitStack()
         for end in (master, stop, stop_it):
@@ -87,7 +90,26 @@ def in_the_twin(elf: Path) -> Iterator[FarSide]:
         bench.close()
 
 
-FAR_SIDES: dict[str, Callable[[Path], AbstractContextManager[FarSide]]] = {"serial": behind_a_pty, "twin": in_the_twin}
+Place = Callable[[Path], AbstractContextManager[FarSide]]
+
+
+def without_faults(place: Place) -> Place:
+    """The link of `place` behind a faulty link that has nothing to do."""
+
+    @contextmanager
+    def wrapped(elf: Path) -> Iterator[FarSide]:
+        with place(elf) as far:
+            yield FarSide(FaultyLink(far.link, Faults(), seed=1), far.vanish)
+
+    return wrapped
+
+
+FAR_SIDES: dict[str, Place] = {
+    "serial": behind_a_pty,
+    "twin": in_the_twin,
+    "faulty serial": without_faults(behind_a_pty),
+    "faulty twin": without_faults(in_the_twin),
+}
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +210,65 @@ def test_a_closed_link_is_a_lost_link(far: FarSide) -> None:
     far.link.close()
     with pytest.raises(LinkLostError):
         far.link.read(far.link.clock.now() + 0.1)
+
+
+def settle(far: FarSide) -> None:
+    """A board that was just opened hears nothing yet."""
+    far.link.clock.sleep(0.01)
+
+
+def test_a_link_that_was_opened_again_carries_bytes_again(far: FarSide) -> None:
+    for _ in range(2):
+        far.link.reopen()
+        settle(far)
+        far.link.write(frame(b"again"))
+        assert far.read(6) == frame(b"again")
+
+
+def test_what_had_come_before_a_link_was_opened_again_is_gone(far: FarSide) -> None:
+    far.link.write(frame(b"before"))
+    far.link.clock.sleep(0.1)
+    far.link.reopen()
+    settle(far)
+    far.link.write(frame(b"after"))
+    assert far.read(6) == frame(b"after")
+
+
+def test_opening_again_a_far_side_that_is_gone_is_an_error_each_time(far: FarSide) -> None:
+    far.vanish()
+    for _ in range(2):
+        with pytest.raises(RigError):
+            far.link.reopen()
+            for _ in range(3):
+                far.link.read(far.link.clock.now() + 0.1)
+
+
+def test_a_link_goes_on_at_the_rate_that_is_set(far: FarSide) -> None:
+    far.link.set_baud(BAUD)
+    far.link.write(frame(b"as before"))
+    assert far.read(10) == frame(b"as before")
+
+
+def test_a_closed_link_has_no_rate_that_could_be_set_or_carries_no_byte_at_it(far: FarSide) -> None:
+    far.link.close()
+    with pytest.raises(LinkLostError):
+        far.link.set_baud(BAUD)
+        far.link.read(far.link.clock.now() + 0.1)
+
+
+def test_telling_what_a_link_is_for_changes_nothing_on_it(far: FarSide) -> None:
+    far.link.held_for("run 12")
+    far.link.write(frame(b"x"))
+    far.link.held_for("run 13")
+    assert far.read(2) == frame(b"x")
+    far.link.close()
+    far.link.held_for("run 14")
+
+
+def test_a_port_that_was_closed_can_be_opened_again(echo_elf: Path) -> None:
+    for place in (behind_a_pty, without_faults(behind_a_pty)):  # a simulator that was ended is not brought back
+        with place(echo_elf) as far:
+            far.link.close()
+            far.link.reopen()
+            far.link.write(frame(b"back"))
+            assert far.read(5) == frame(b"back")
