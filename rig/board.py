@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
+from rig.discover import LOOK_S, BootWatch, listen, ours
 from rig.errors import (
     ControllerResetError,
     LinkLostError,
     NotOurBoardError,
     PortBusyError,
     PortDeniedError,
-    ProtocolMismatchError,
     RigError,
     RigFaultError,
     StopAskedError,
@@ -53,10 +53,8 @@ from rig.wire.messages import (
 )
 from rig.wire.session import Session
 
-FLASH = "avrdude -p m328p -c arduino -b 115200 -D -P PORT -U flash:w:firmware_arduino/build/firmware_arduino.ino.hex:i"
-DISCOVERY_S = 3.0
+MOST_RESETS = 5  # within seconds and with no trial between them, before a board is said to reset for ever
 RETRY_S = 0.5  # from one attempt to take a lost board again to the next
-LOOK_S = 0.25  # how often a wait looks whether the end was asked for
 COMMAND_S = 2.0
 IDLE_RENEW_S = 0.9  # below boot_after_ms, so that a served board never falls back to BOOT
 TRIAL_RENEW_S = RENEW_MS / 1000
@@ -95,6 +93,7 @@ class Board:
         """
         self.link = link
         self.session = Session()
+        self.boots = BootWatch(most=MOST_RESETS, port=link.path)
         self._on_event = on_event
         self._nonce = nonce
         self.stop_asked = stop_asked
@@ -113,19 +112,7 @@ class Board:
 
     def _discover(self) -> Boot:
         """Listen, and only listen, until the board says who it is."""
-        clock = self.link.clock
-        deadline = clock.now() + DISCOVERY_S
-        heard = 0
-        while clock.now() < deadline:
-            if self.stop_asked():
-                raise StopAskedError("stopped by the operator")
-            data = self.link.read(min(deadline, clock.now() + LOOK_S))
-            heard += len(data)
-            for message in self.session.receive(data, clock.now()):
-                if isinstance(message, Boot):
-                    return _ours(message)
-        found = f"{heard} bytes came, none of them a BOOT" if heard else "it said nothing"
-        raise NotOurBoardError(f"not a launchrig board: listened {DISCOVERY_S:.0f} s and {found}; flash it with: {FLASH}")
+        return listen(self.link, self.stop_asked, session=self.session, watch=self.boots)
 
     def _open(self) -> None:
         clock = self.link.clock
@@ -217,9 +204,10 @@ class Board:
 
         Opening a port resets a board, and what it said before may still lie in the bridge.
         """
+        self.boots.note(boot, self.link.clock.now())
         if not self.session.open:
             if boot.boot_count != self.boot.boot_count:
-                self.boot = _ours(boot)
+                self.boot = ours(boot, self.link.path)
                 self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
         elif boot.flags & BootFlag.fresh or boot.boot_count != self.boot.boot_count:
             raise ControllerResetError(
@@ -329,13 +317,3 @@ class Board:
             if status.cause and not status.outputs:
                 return status
         raise LinkLostError("STOP was sent and not confirmed: NOT CONFIRMED SAFE; cut the power by hand")
-
-
-def _ours(boot: Boot) -> Boot:
-    """Refuse a board with another protocol, naming both hashes and the command that flashes the right firmware."""
-    if boot.protocol_hash != PROTOCOL_HASH:
-        raise ProtocolMismatchError(
-            f"the board speaks protocol {boot.protocol_hash:08x} (firmware {boot.version_major}.{boot.version_minor}."
-            f"{boot.version_patch}), this host {PROTOCOL_HASH:08x}; flash the right one: {FLASH}"
-        )
-    return boot

@@ -21,6 +21,7 @@ from rig.wire.messages import PROTOCOL_HASH, Boot, ResetFlag
 from rig.wire.session import Session
 
 DISCOVERY_S = 3.0  # how long a port is listened to
+DAMAGED_S = 6.0  # more, when damaged frames came: on a bad line one BOOT in three survives
 LOOK_S = 0.25  # how often a wait looks whether the end was asked for
 LOOP_S = 10.0  # a board that resets for ever does so several times in this; a bootloader takes up to 2 s of each
 SAMPLE = 16  # bytes of noise that are shown
@@ -99,7 +100,8 @@ def listen(
     linger_s: float = 0.0,
     port: str | None = None,
 ) -> Boot:
-    """Listen, and only listen, for up to `seconds` of the link's clock until the board says who it is.
+    """Listen, and only listen, for up to `seconds` of the link's clock until the board says who it is;
+    on a line that brings damaged frames longer.
 
     `session` takes what is heard, so that nothing is lost to a conversation that follows. With `linger_s` the board is
     listened to that much longer, to see whether it resets again; `watch` is told every BOOT. `port` is named in messages
@@ -107,11 +109,11 @@ def listen(
     and what the link raises.
     """
     clock, session = link.clock, session or Session()
-    port = str(getattr(link, "path", "")) if port is None else port
+    port = link.path if port is None else port
     watch = watch or BootWatch(port=port)
-    malformed = session.losses.malformed
+    malformed, bad = session.losses.malformed, session.losses.bad
     deadline = clock.now() + seconds
-    heard, sample = 0, b""
+    heard, sample, damaged = 0, b"", False
     boot: Boot | None = None
     while (now := clock.now()) < deadline:
         if stop_asked():
@@ -125,6 +127,9 @@ def listen(
                 if boot is None or boot.boot_count != message.boot_count:
                     deadline = clock.now() + linger_s  # one that was reset meanwhile is worth another look
                 boot = message  # the newest: what was said before a reset may still have lain in the bridge
+        if boot is None and clock.now() >= deadline and not damaged and session.losses.bad > bad:
+            damaged = True
+            deadline += DAMAGED_S
     if boot:
         return ours(boot, port)
     if session.losses.malformed > malformed:

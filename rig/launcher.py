@@ -258,6 +258,7 @@ class RollerLauncher:
             board.session.renew_s = IDLE_RENEW_S
         if watch.end and watch.end.verdict != Verdict.aborted:
             self._recoveries = 0
+            board.boots.settled()
         return self._record(request, watch)
 
     def mend(self) -> None:

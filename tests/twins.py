@@ -70,6 +70,10 @@ class OtherLink:
     def clock(self) -> Clock:
         return self._link.clock
 
+    @property
+    def path(self) -> str:
+        return self._link.path
+
     def write(self, data: bytes) -> None:
         self._link.write(self._out(data))
 

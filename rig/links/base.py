@@ -16,6 +16,11 @@ class Link(Protocol):
         """The clock of this link: wall time on hardware, AVR cycles in the twin."""
         ...
 
+    @property
+    def path(self) -> str:
+        """Where the far side is, as commands and messages name it; empty where that has no name."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Send all of `data`. Raises `LinkLostError` when the far side is gone."""
         ...

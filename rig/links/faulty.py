@@ -113,6 +113,11 @@ class FaultyLink:
         self._dead_until = -_NEVER
         self._unplugged_until: float | None = None
 
+    @property
+    def path(self) -> str:
+        """Where the wrapped link's far side is."""
+        return self.inner.path
+
     def write(self, data: bytes) -> None:
         """Send `data` into its faults. Raises `LinkLostError` when the far side is gone or the plug is pulled."""
         self._demand_plug()

@@ -14,6 +14,8 @@ from rig.twin.bench import TwinBench
 class TwinLink:
     """A link whose far side is the firmware in the AVR simulator; time passes only while it is read."""
 
+    path = ""
+
     def __init__(self, bench: TwinBench) -> None:
         self.bench = bench
         self.clock: Clock = bench.clock

@@ -19,6 +19,9 @@ INITIAL_RTO_S = 0.050
 FLOOR_RTO_S = 0.020
 CEILING_RTO_S = 0.060
 
+MOST_EARLY = 64
+"""Events that the board's ring of 256 bytes holds at most, four bytes being the least of one."""
+
 TROUBLE_S = 1.0
 """A frame that was damaged, lost or sent again tells of a bad line for this long."""
 
@@ -244,7 +247,8 @@ class Session:
             if self._early:
                 self._nak()  # the next one that is missing
         elif ahead < 0x80:
-            self._early[frame.seq] = message
+            if ahead < MOST_EARLY:
+                self._early[frame.seq] = message
             self.losses.gap += 1
             self._trouble_at = now
             self._nak()

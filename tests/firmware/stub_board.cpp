@@ -2,7 +2,6 @@
 // The stub board; see stub_board.h.
 #include "stub_board.h"
 
-#include <cassert>
 #include <cstring>
 
 using protocol::Channel;
@@ -76,11 +75,13 @@ void wake_exactly(const core::Tick& at) {
   the.exact_set = true;
 }
 
-void energise(protocol::Output output, uint8_t duty) {
-  assert(the.locked);  // an interrupt must not come between the last check and the pin
+bool energise(protocol::Output output, uint8_t duty, core::Tick& at) {
+  if (latched || !interlock_closed()) return false;
+  at = now();
   the.on = static_cast<uint16_t>(the.on | (1u << static_cast<uint8_t>(output)));
   if (output == protocol::Output::roller) the.duty = duty;
   ++the.energised_count;
+  return true;
 }
 void release(protocol::Output output) { the.on = static_cast<uint16_t>(the.on & ~(1u << static_cast<uint8_t>(output))); }
 void release_all() { the.on = 0; }

@@ -9,8 +9,9 @@ from functools import partial
 
 import pytest
 
-import rig.board
-from rig.board import DISCOVERY_S, Board
+import rig.discover
+from rig.board import Board
+from rig.discover import DISCOVERY_S
 from rig.errors import (
     ControllerResetError,
     LinkLostError,
@@ -106,12 +107,12 @@ def test_a_board_without_a_name_is_given_one_and_keeps_it() -> None:
 
 
 def test_another_protocol_is_refused_and_both_are_named(twin: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rig.board, "PROTOCOL_HASH", 0x0BADF00D)
+    monkeypatch.setattr(rig.discover, "PROTOCOL_HASH", 0x0BADF00D)
     with pytest.raises(ProtocolMismatchError) as refused:
         connect(twin)
     assert "0badf00d" in str(refused.value)
     assert f"{PROTOCOL_HASH:08x}" in str(refused.value)
-    assert "avrdude" in str(refused.value)
+    assert "launchrig flash" in str(refused.value)
 
 
 def test_a_far_side_that_says_nothing_is_given_three_seconds_of_the_links_clock() -> None:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rig.errors import OperatorNeededError
+from rig.launcher import Happening, PressRequest
 from rig.open import open_rig
-from rig.operator import ConsoleOperator, NoOperator, Operator
+from rig.operator import WORK, ConsoleOperator, NoOperator, Operator, Sensor
 from rig.rig import Rig
-from tests.twins import TAME, launcher_on
+from tests.twins import TAME, bench_of, launcher_on
 
 
 def no_wait(seconds: float) -> None:
@@ -76,11 +77,20 @@ def test_nonsense_is_asked_again_and_told_how_to_answer(nonsense: str) -> None:
     assert person.told == [f"{nonsense!r} is no number of cards; type for example 0 or 12"]
 
 
-@pytest.mark.parametrize("ask", ["load", "reload", "count_out", "clear_mouth", "clean"])
+@pytest.mark.parametrize("sensor", WORK)
+def test_a_worked_sensor_wants_only_enter_and_is_asked_for_by_what_to_do(sensor: Sensor) -> None:
+    person = Person("")
+    person.operator.work(sensor, no_wait)
+    (asked,) = person.asked
+    assert asked == f"{WORK[sensor]}, then press Enter. "
+
+
+@pytest.mark.parametrize("ask", ["load", "reload", "count_out", "clear_mouth", "clean", "work"])
 def test_a_console_that_is_closed_is_nobody(ask: str) -> None:
     operator = Person(EOFError()).operator
+    first = {"load": [5], "reload": [5], "work": ["lid"]}.get(ask, [])
     with pytest.raises(OperatorNeededError, match=r"nobody answers: .+"):
-        getattr(operator, ask)(*([5] if ask in ("load", "reload") else []), no_wait)
+        getattr(operator, ask)(*first, no_wait)
 
 
 def test_whatever_else_goes_wrong_with_the_console_comes_through() -> None:
@@ -136,6 +146,7 @@ NEEDS: dict[str, Callable[[Operator], object]] = {
     "wants 20 cards": lambda operator: operator.reload(20, no_wait),
     "sticks in the mouth": lambda operator: operator.clear_mouth(no_wait),
     "wants cleaning": lambda operator: operator.clean(no_wait),
+    "lid wants a hand": lambda operator: operator.work("lid", no_wait),
 }
 
 
@@ -143,3 +154,32 @@ NEEDS: dict[str, Callable[[Operator], object]] = {
 def test_what_needs_hands_and_has_none_says_how_to_get_them(says: str) -> None:
     with pytest.raises(OperatorNeededError, match=f"{says}.*--operator console"):
         NEEDS[says](NoOperator())
+
+
+# ---------------------------------------------------------------------- the twin's own hands
+
+
+@pytest.mark.parametrize("sensor", WORK)
+def test_a_sensor_that_is_worked_shows_it_to_the_firmware_and_is_at_rest_again(sensor: Sensor, twin: Rig) -> None:
+    happenings: list[Happening] = []
+    launcher = launcher_on(twin, happenings=happenings)
+    launcher.idle(0.2)
+    at_rest = dict(launcher.levels)
+    twin.operator.work(sensor, launcher.idle)
+    launcher.idle(0.2)
+    seen = [each.data["level"] for each in happenings if each.kind == sensor]
+    assert seen == [1 - at_rest[sensor], at_rest[sensor]]
+    assert launcher.levels == at_rest
+
+
+def test_a_card_held_into_a_beam_is_hidden_by_one_that_stands_there() -> None:
+    rig = open_rig("twin:roller?seed=7&brain=iid&p_fire=1&jam=1&slip=0")
+    rig.preload(20)
+    launcher = launcher_on(rig)
+    launcher.prepare()
+    record = launcher.press(PressRequest(number=1, burst=1, index=0, tick=0, hopper=20))
+    assert record.verdict == "jam"
+    bench = bench_of(rig)
+    assert bench.plant.by_hand(bench.avr.cycle, "beam_a", True) == []
+    assert bench.plant.by_hand(bench.avr.cycle, "interlock", True) != []
+    rig.close()

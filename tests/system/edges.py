@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rig.board import IDLE_RENEW_S, Board
 from rig.firmware import packaged
@@ -56,9 +57,9 @@ class ScriptedPlant:
 
 
 @contextmanager
-def bench_of(plant: ScriptedPlant | None = None) -> Iterator[TwinBench]:
-    """The packaged firmware on a bench of `plant`."""
-    bench = TwinBench(plant or ScriptedPlant(), Avr(packaged("elf")))
+def bench_of(plant: ScriptedPlant | None = None, elf: Path | None = None) -> Iterator[TwinBench]:
+    """The packaged firmware, or `elf`, on a bench of `plant`."""
+    bench = TwinBench(plant or ScriptedPlant(), Avr(elf or packaged("elf")))
     try:
         yield bench
     finally:
@@ -89,6 +90,10 @@ class EdgeBoard(Board):
             self.edges[Channel(message.channel)] += [
                 (message.tick - ((message.tick - (word >> 1)) & 0x7FFFFFFF), word & 1) for word in message.edges
             ]
+
+    def forget_answers(self) -> None:
+        """Whoever sends commands by the session itself is the one to throw their replies away."""
+        self._answers.clear()
 
     def run_to(self, cycle: int) -> None:
         while self.bench.avr.cycle < cycle:
@@ -129,7 +134,7 @@ class SaturatingBoard(EdgeBoard):
         self.received_bytes += len(data)
         for message in session.receive(data, link.clock.now()):
             self._take(message)
-        self._answers.clear()
+        self.forget_answers()
         return None
 
     def calm_down(self) -> None:

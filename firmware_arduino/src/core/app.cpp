@@ -90,7 +90,7 @@ void App::receive() {
       case FrameReader::Outcome::damaged: link_.damaged(Counters::crc); break;
       case FrameReader::Outcome::noise: link_.damaged(Counters::resync); break;
       case FrameReader::Outcome::frame:
-        switch (link_.arrived(reader_, slice(board::now()))) {
+        switch (link_.arrived(reader_, slice(board::now()), trial_.in_flight())) {
           case Link::Arrival::nothing: break;
           case Link::Arrival::hello: reschedule_ = true; greet(); break;
           case Link::Arrival::command: reschedule_ = true; execute(); break;
@@ -279,7 +279,10 @@ void App::tripped() {
   uint8_t cut;
   const uint8_t news = guard_.tripped(cut);
   if (cut != 0xFF) cut_ = cut;
-  if (board::latched) trial_.end(reason_of(guard_.cause()));
+  if (board::latched) {
+    trial_.end(reason_of(guard_.cause()));
+    pulsed_ = kNoOutput;
+  }
   if (!link_.conversing()) return;
   untold_ = static_cast<uint8_t>(untold_ | news);
   if (power_was_on && !guard_.is_on(Output::power)) power_lost_ = true;

@@ -47,7 +47,8 @@ void wake_exactly(const core::Tick& at);  // raise `moment` then, at once if it 
 
 // ---- outputs: for the guard and nobody else
 
-void energise(protocol::Output output, uint8_t duty);
+// False, and nothing done, when a cause is latched or the interlock is open at that very moment; `at` is when it went on.
+bool energise(protocol::Output output, uint8_t duty, core::Tick& at);
 void release(protocol::Output output);
 void release_all();         // callable from interrupts; constant time
 uint16_t energised();       // read back from the pins, bit n = output n

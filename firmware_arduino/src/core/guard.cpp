@@ -68,12 +68,7 @@ Slice Guard::allowance(const Limit& limit, uint16_t used) {
 bool Guard::on(Output output, uint8_t duty) {
   Slice now = slice(board::now());
   if (!allowed(output, duty, now)) return false;
-  {
-    const board::Lock lock;
-    if (board::latched || !board::interlock_closed()) return false;
-    at_ = board::now();
-    board::energise(output, duty);
-  }
+  if (!board::energise(output, duty, at_)) return false;
   now = slice(at_);
   used_[index(output)] = used_by(index(output), now);
   on_ = static_cast<uint16_t>(on_ | mask_of(output));

@@ -8,12 +8,12 @@ namespace {
 // Room that the answer to any command but ECHO may need: STATUS or COUNTERS, and REPLY.
 constexpr uint8_t kReply = protocol::reply_at::size + EventRing::kOverhead;
 constexpr uint8_t kAnswer = protocol::status_at::size + EventRing::kOverhead + kReply;
-// An echo is only a test: it must leave room for what is measured, two full EDGES and some.
+// An echo is only a test: in a trial it must leave room for what is measured, two full EDGES and some.
 constexpr uint8_t kReserve = 120;
 static_assert(protocol::counters_at::size <= protocol::status_at::size, "kAnswer covers the longest answer");
 }  // namespace
 
-Link::Arrival Link::arrived(const FrameReader& frame, Slice now) {
+Link::Arrival Link::arrived(const FrameReader& frame, Slice now, bool measured) {
   if (frame.type() & 0x80) {  // our own voice, from a looped line: it must not renew a lease
     counters.add(Counters::resync);
     return Arrival::nothing;
@@ -52,8 +52,8 @@ Link::Arrival Link::arrived(const FrameReader& frame, Slice now) {
   }
   // With no room for the answer the command counts as not received. The host sends it again when its time is up: a NAK
   // would only fill the line with what finds no room either.
-  const uint8_t echo = static_cast<uint8_t>(frame.payload_length() + EventRing::kOverhead + kReply + kReserve);
-  if (events.room() < (open ? echo : kAnswer)) {
+  const uint8_t echo = static_cast<uint8_t>(frame.payload_length() + EventRing::kOverhead + kReply);
+  if (events.room() < (open ? echo + (measured ? kReserve : 0) : kAnswer)) {
     nak_said_ = true;
     return Arrival::nothing;
   }

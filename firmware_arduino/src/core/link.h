@@ -22,7 +22,8 @@ class Link {
   void start(uint8_t session) { session_ = session; }
 
   // Judges a good frame. `command`: it is the next in turn, is now counted as received, and its answer has room.
-  Arrival arrived(const FrameReader& frame, Slice now);
+  // While something is `measured`, an echo must leave room for that.
+  Arrival arrived(const FrameReader& frame, Slice now, bool measured);
   // Bytes came that are no good frame.
   void damaged(Counters::Kind kind);
 

@@ -3,6 +3,7 @@
 #include <avr/pgmspace.h>
 
 #include "interrupts.h"
+#include "uno.h"
 
 namespace {
 
@@ -42,17 +43,27 @@ Found pin_of(uint8_t output) {
 
 namespace board {
 
-void energise(protocol::Output output, uint8_t duty) {
+// An interrupt must not come between the last check and the pin; what can wait is done outside the lock.
+bool energise(protocol::Output output, uint8_t duty, core::Tick& at) {
   const Found pin = pin_of(static_cast<uint8_t>(output));
-  const Lock lock;
-  if (output == protocol::Output::roller) {
-    OCR2B = duty;
-    TCNT2 = 255;  // the next count begins a period, so that the pulse starts now and not up to 128 us later
-    TCCR2A = uno::kPwmOn;
-  } else {
-    pin.port[0] |= pin.mask;
+  uint16_t low;
+  uint8_t overflows;
+  {
+    const Lock lock;
+    if (latched || !interlock_closed()) return false;
+    low = TCNT1;
+    overflows = uno::overflows_at(low);
+    if (output == protocol::Output::roller) {
+      OCR2B = duty;
+      TCNT2 = 255;  // the next count begins a period, so that the pulse starts now and not up to 128 us later
+      TCCR2A = uno::kPwmOn;
+    } else {
+      pin.port[0] |= pin.mask;
+    }
+    pin.port[-1] |= pin.mask;
   }
-  pin.port[-1] |= pin.mask;
+  at = uno::tick_of(low, overflows);
+  return true;
 }
 
 void release(protocol::Output output) {

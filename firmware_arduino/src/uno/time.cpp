@@ -66,6 +66,12 @@ inline __attribute__((always_inline)) void captured(uint16_t at, uint8_t overflo
 
 }  // namespace
 
+core::Tick tick_of(uint16_t low, uint8_t overflows) {
+  const uint32_t carried = core::carry_overflows(launchrig_overflows, overflows);
+  launchrig_overflows = carried;
+  return {carried, low};
+}
+
 void start_clock() {
   TCCR1A = 0;
   TIMSK1 = 0;
@@ -153,9 +159,7 @@ core::Tick now() {
     low = TCNT1;
     overflows = overflows_at(low);
   }
-  const uint32_t carried = core::carry_overflows(launchrig_overflows, overflows);
-  launchrig_overflows = carried;
-  return {carried, low};
+  return tick_of(low, overflows);
 }
 
 void wake_at(uint8_t overflow_low) {

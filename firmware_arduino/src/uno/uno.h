@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "../core/tick.h"
+
 namespace uno {
 
 // Sets everything that the firmware relies on; bootloaders and the Arduino core leave timers and USART configured.
@@ -14,6 +16,8 @@ void start();
 uint8_t wait();
 
 void start_clock();       // time.cpp
+// The full time of a reading of Timer1 and of the low bits of its overflow count; from the loop only. time.cpp
+core::Tick tick_of(uint16_t low, uint8_t overflows);
 void start_tick_timer();  // sampling.cpp
 void start_usart();       // usart.cpp
 

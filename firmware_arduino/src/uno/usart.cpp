@@ -62,7 +62,10 @@ ISR(USART_RX_vect) {
     GPIOR0 |= board::due::received;
     if (run < protocol::kStopRun) {
       zeros = ++run;
-      if (run == protocol::kStopRun) trip(protocol::Cause::stop_received);
+      if (run == protocol::kStopRun) {
+        trip(protocol::Cause::stop_received);
+        return;  // a delimiter less does no harm, and this is the longest way through
+      }
     }
   }
   const uint8_t at = head;

@@ -104,8 +104,16 @@ def test_events_come_in_order_and_exactly_once(session: Session) -> None:
     assert session.receive(first, 1.0) == [event(1)]
     assert session.receive(first, 1.0) == []
     assert session.receive(third, 1.0) == []
-    assert session.receive(second + third, 1.0) == [event(2), event(3)]
-    assert (session.losses.duplicate, session.losses.gap) == (1, 1)
+    assert session.receive(second + third, 1.0) == [event(2), event(3)]  # the third was kept, and comes twice
+    assert (session.losses.duplicate, session.losses.gap) == (2, 1)
+
+
+def test_what_is_further_ahead_than_the_board_can_hold_is_not_kept(session: Session) -> None:
+    assert session.receive(mcu(event(65), 65), 1.0) == []
+    for n in range(1, 65):
+        assert session.receive(mcu(event(n), n), 1.0) == [event(n)]
+    assert session.receive(mcu(event(66), 66), 1.0) == []
+    assert session.receive(mcu(event(65), 65), 1.0) == [event(65), event(66)]
 
 
 def test_a_gap_earns_one_nak_until_a_good_frame_has_arrived(session: Session) -> None:
@@ -113,9 +121,17 @@ def test_a_gap_earns_one_nak_until_a_good_frame_has_arrived(session: Session) ->
     assert [(f.type, f.ack) for f in sent(session.output(1.0))] == [(Nak.TYPE, 1)]
     session.receive(mcu(event(3), 3) + b"\0garbage\0", 1.0)
     assert Nak.TYPE not in [f.type for f in sent(session.output(1.0))]
-    session.receive(mcu(event(1), 1), 1.0)
-    session.receive(mcu(event(3), 3), 1.0)
-    assert [(f.type, f.ack) for f in sent(session.output(1.0))] == [(Nak.TYPE, 2)]
+    assert session.receive(mcu(event(1), 1), 1.0) == [event(1), event(2), event(3)]
+    session.receive(mcu(event(5), 5), 1.0)
+    assert [(f.type, f.ack) for f in sent(session.output(1.0))] == [(Nak.TYPE, 4)]
+
+
+def test_the_next_gap_is_asked_for_as_soon_as_one_is_filled(session: Session) -> None:
+    for n in (2, 4):
+        session.receive(mcu(event(n), n), 1.0)
+    assert [(f.type, f.ack) for f in sent(session.output(1.0))] == [(Nak.TYPE, 1)]
+    assert session.receive(mcu(event(1), 1), 1.0) == [event(1), event(2)]
+    assert [(f.type, f.ack) for f in sent(session.output(1.0))] == [(Nak.TYPE, 3)]
 
 
 def test_a_damaged_frame_earns_one_nak(session: Session) -> None:

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pseudo-terminal is a port as a board has one: opening resets, bytes have a rate, a bootloader is there to be talked to."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from rig.errors import BadRigError
+from rig.flash import Listener
+from rig.links.serial import SerialLink
+from rig.twin import bootloader
+from rig.twin.pty import BRIDGE_BYTES, PtyTwin
+
+PATIENCE_S = 60
+BYTES_PER_S = 11_800  # 115200, as fast as the AVR makes it
+KERNEL_BYTES = 70_000  # that a pseudo-terminal holds between its sides, and some
+FLOOD_BYTES = 90_000
+
+
+@pytest.fixture
+def served() -> Iterator[Callable[[str], PtyTwin]]:
+    """Starts a twin that is served by a thread until the test is over."""
+    with ExitStack() as stack:
+
+        def start(url: str) -> PtyTwin:
+            twin = stack.enter_context(PtyTwin(url))
+            over = threading.Event()
+            thread = threading.Thread(target=twin.serve, args=(over.is_set,))
+            stack.callback(thread.join)
+            stack.callback(over.set)
+            thread.start()
+            return twin
+
+        yield start
+
+
+def heard(link: SerialLink, enough: Callable[[bytes], bool], patience_s: float = PATIENCE_S) -> bytes:
+    """What comes until it is enough."""
+    data, until = b"", link.clock.now() + patience_s
+    while not enough(data) and link.clock.now() < until:
+        data += link.read(link.clock.now() + 0.1)
+    return data
+
+
+def test_every_opening_is_a_reset_however_short_the_port_was_closed(served: Callable[[str], PtyTwin]) -> None:
+    link = SerialLink(served("twin:roller?seed=1").path)
+    for _ in range(5):
+        link.write(b"0 ")  # only a bootloader answers that, and it listens for a second after a reset
+        assert heard(link, lambda data: data.endswith(b"\x14\x10"))
+        link.reopen()
+    link.close()
+
+
+def test_at_the_wrong_rate_both_sides_hear_rubbish(served: Callable[[str], PtyTwin]) -> None:
+    link = SerialLink(served("twin:roller?seed=1&bootloader=none").path, 57_600)
+    listener = Listener()
+    listener.feed(heard(link, lambda data: len(data) > 100))
+    assert listener.heard.count > 100
+    assert listener.heard.protocol is None
+    link.set_baud(115_200)
+    listener = Listener()
+    listener.feed(heard(link, lambda data: len(data) > 100))
+    assert listener.heard.ours is not None
+    link.close()
+
+
+def test_a_flood_waits_on_the_far_side_as_at_a_wire(served: Callable[[str], PtyTwin]) -> None:
+    port = os.open(served("twin:roller?seed=1&bootloader=none").path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    begun, sent = time.monotonic(), 0
+    while sent < FLOOD_BYTES and time.monotonic() < begun + PATIENCE_S:
+        try:
+            sent += os.write(port, b"\x55" * 256)
+        except BlockingIOError:
+            time.sleep(0.001)
+    allowed = KERNEL_BYTES + BRIDGE_BYTES + (time.monotonic() - begun) * BYTES_PER_S
+    os.close(port)
+    assert FLOOD_BYTES <= sent <= allowed, "no faster than the wire, and nothing stops for good"
+
+
+def test_the_bootloader_is_there_where_the_machine_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with PtyTwin("twin:roller?seed=1") as twin:
+        assert twin.bootloader == "optiboot"
+    with PtyTwin("twin:roller?seed=1&bootloader=none") as twin:
+        assert twin.bootloader == "none"
+    monkeypatch.setattr(bootloader, "HOME", tmp_path)
+    with PtyTwin("twin:roller?seed=1") as twin:
+        assert twin.bootloader == "none"
+    with pytest.raises(BadRigError, match="apt-get install"):
+        PtyTwin("twin:roller?seed=1&bootloader=optiboot")
