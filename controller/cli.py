@@ -274,6 +274,68 @@ def twin(
     raise typer.Exit(serve(url, seed, vcd, console))
 
 
+@app.command(epilog=EXIT_CODES)
+def flash(
+    port: Annotated[str | None, typer.Option("--port", help="The board's port; default the only one there is.")] = None,
+    hex_file: Annotated[Path | None, typer.Option("--hex", help="Intel hex file; default the firmware of this launchrig.")] = None,
+    foreign: Annotated[bool, typer.Option("--foreign", help="Write a --hex that is not firmware of this launchrig.")] = False,
+) -> None:
+    """Program a board with avrdude, verify it, and wait until it says what it runs."""
+    from controller.flashing import flash_board
+
+    flash_board(port, hex_file, foreign, _console())
+
+
+@app.command(epilog=EXIT_CODES)
+def doctor(
+    rig: Annotated[str | None, typer.Option("--rig", help="The rig to examine; default every board on this machine.")] = None,
+    json_wanted: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
+    frames: Annotated[
+        int,
+        typer.Option(
+            "--frames", parser=_whole(0, 10_000, "frames"), help="Frames echoed at each rate of the link test; 0: no test."
+        ),
+    ] = 20,
+    udev: Annotated[bool, typer.Option("--udev", help="Print the udev rule, and how to install it, and do nothing else.")] = False,
+) -> None:
+    """Say what is wrong with machine, port and board, and what mends it. Energises nothing.
+
+    Exit code 0: all is well; 3: something to look at, or no board was examined; 5: the rig cannot be used as it is.
+    """
+    from controller.doctor.visit import doctor as examine
+    from rig.udev import rule
+
+    if udev:
+        print(rule(), end="")
+        return
+    raise typer.Exit(examine(rig, frames, json_wanted, _console()))
+
+
+@app.command(epilog=EXIT_CODES)
+def selftest(
+    rig: RigOption,
+    drive: Annotated[
+        str | None, typer.Option("--drive", parser=_drive, help="button or direct; default the wiring that the board has stored.")
+    ] = None,
+    operator: OperatorOption = "auto",
+    press: Annotated[bool, typer.Option("--press", help="Press the toy's button once, too. Cards may fly.")] = False,
+    json_wanted: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
+) -> None:
+    """Exercise every output and sensor of a bench at safe levels: what was done, seen and expected.
+
+    Each output is on for 40 ms, the roller at its least duty; toy power for moments. In wiring direct the roller is driven
+    for 100 ms at a quarter of its duty. Actuators click and a coil may move a card: keep hands and faces away from the mouth. Cards
+    fly only with --press. A person is asked to pass a card through each beam and to work lid and interlock; with
+    --operator none these are skipped, which is no pass (exit code 3). Ends with every output off, read back.
+    """
+    from controller.selftest import SelftestRequest
+    from controller.selftest import selftest as exercise
+    from rig.wire.messages import Wiring
+
+    chosen = Wiring[drive] if drive else None
+    raise typer.Exit(exercise(SelftestRequest(rig, chosen, operator, press, json_wanted), _console()))
+
+
 # ---------------------------------------------------------------------- errors
 
 

@@ -18,7 +18,7 @@ from controller.store.records import raw_sha256
 from controller.store.store import Store
 from controller.verdict import Exit, exit_of
 from controller.versions import versions
-from rig.board import Stretch
+from rig.board import Board, Stretch
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, RollerLauncher
 from rig.rig import Rig
@@ -84,8 +84,8 @@ def conduct(
     status, code, cause = "crashed", Exit.rig_fault, "the run was cut short"
     run_id, before = None, {}
     try:
-        before = launcher.board.counters()
-        settings = launcher.board.settings()
+        before = launcher.asked(Board.counters)
+        settings = launcher.asked(Board.settings)
         run_id = store.create_run(
             kind=kind,
             dut=dut,

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from controller.signals import stop_on_signals
+from rig.twin.bootloader import MEND, NONE
 from rig.twin.parameters import TABLE, Row, parse_url
 from rig.twin.pty import PtyTwin
 
@@ -45,5 +46,7 @@ def serve(url: str, seed: int | None, vcd: Path | None, console: Console) -> int
     with stop_on_signals() as stop, PtyTwin(url, seed=seed, vcd=vcd) as twin:
         console.print(f"{twin.path}: a launchrig board, simulated at real time; end it with Ctrl-C", markup=False, highlight=False)
         console.print(f"  for example: launchrig press 3 --rig {twin.path} --operator none", markup=False, highlight=False)
+        if twin.bootloader == NONE:
+            console.print(f"  it has no bootloader and cannot be flashed; for one: {MEND}", markup=False, highlight=False)
         twin.serve(stop)
     return 0

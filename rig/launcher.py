@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rig.board import COMMAND_S, IDLE_RENEW_S, TRIAL_RENEW_S, Board
 from rig.errors import ControllerResetError, LinkLostError, RigError, RigFaultError, StopAskedError
@@ -48,6 +49,9 @@ PREPARATIONS = 3
 
 MOST_RECOVERIES = 5
 """Losses in a row, with no trial observed between them, after which the rig is broken."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,14 @@ class RollerLauncher:
         Raises a `RigError`; whoever calls this brings the rig to its safe state whatever comes of it.
         """
         self._holding(self._prepare)
+
+    def asked(self, ask: Callable[[Board], T]) -> T:
+        """What `ask` finds out of the board; when that is lost meanwhile it is taken again, prepared, and asked again."""
+        while True:
+            try:
+                return ask(self.board)
+            except (LinkLostError, ControllerResetError) as error:
+                self._recover(error)
 
     def _holding(self, step: Callable[[], None]) -> None:
         """Take `step`; when the board is lost meanwhile, take it again and be content: it stands prepared."""
@@ -405,6 +417,7 @@ class RollerLauncher:
         Each way is tried when the one before did not succeed: the command, STOP, and to take the board again.
         """
         self.board.stop_asked = lambda: False  # this is what was asked for
+        self.board.boots.settled()
         for way in (self._power_off, self._stop, self._take_again):
             with suppress(RigError, OSError):
                 if way():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a person can do at the bench: reload the hopper, clear the mouth, clean the roller.
+"""What only a person can do at the bench: reload the hopper, clear the mouth, clean the roller, work a sensor.
 
 An operator lets time pass through the `wait` that it is given, so that the link stays served meanwhile.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rig.errors import OperatorNeededError
 
@@ -18,6 +18,16 @@ Wait = Callable[[float], None]
 
 
 MOST_CARDS = 1000
+
+Sensor = Literal["beam_a", "beam_b", "lid", "interlock"]
+"""What a person can work so that its sensor shows it."""
+
+WORK: dict[Sensor, str] = {
+    "beam_a": "Pass a card by hand through beam A, the one at the mouth",
+    "beam_b": "Pass a card by hand through beam B, the one downstream",
+    "lid": "Open the lid and close it until it snaps",
+    "interlock": "Take the catch bin out and put it back, or press the emergency stop and release it",
+}
 
 
 class Operator(Protocol):
@@ -41,6 +51,10 @@ class Operator(Protocol):
 
     def clean(self, wait: Wait) -> None:
         """Clean the roller."""
+        ...
+
+    def work(self, sensor: Sensor, wait: Wait) -> None:
+        """Work `sensor` once: a card through a beam and out of it, the lid or the interlock open and closed again."""
         ...
 
 
@@ -70,6 +84,10 @@ class NoOperator:
     def clean(self, wait: Wait) -> None:
         """Always raises `OperatorNeededError`."""
         raise OperatorNeededError("the roller wants cleaning and nobody is there; run with --operator console")
+
+    def work(self, sensor: Sensor, wait: Wait) -> None:
+        """Always raises `OperatorNeededError`."""
+        raise OperatorNeededError(f"{sensor} wants a hand and nobody is there; run with --operator console")
 
 
 class ConsoleOperator:
@@ -127,3 +145,7 @@ class ConsoleOperator:
     def clean(self, wait: Wait) -> None:
         """Ask for the roller to be cleaned."""
         self._answer("Clean the roller, then press Enter. ", wait)
+
+    def work(self, sensor: Sensor, wait: Wait) -> None:
+        """Ask for the sensor to be worked."""
+        self._answer(f"{WORK[sensor]}, then press Enter. ", wait)

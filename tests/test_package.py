@@ -67,6 +67,7 @@ def test_the_wheel_carries_every_file_of_both_packages(inside: dict[str, bytes])
     assert {
         "rig/py.typed",
         "controller/py.typed",
+        "rig/60-launchrig.rules",
         "rig/twin/avrtwin.c",
         "controller/odds/schema/odds.schema.json",
         "controller/report/templates/report.html.j2",

@@ -7,11 +7,13 @@ exchange is one write and one read.
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +35,9 @@ EEPROM_BYTES = 1024
 BOOT_SECTION = 0x7000  # lowest address at which a bootloader of this part can begin
 VECTORS = 26
 RAM_OFFSET = 0x800000  # where AVR ELF files keep the data space
+
+STATS_DIRECTORY = "LAUNCHRIG_AVR_STATS"
+"""Environment: the directory where every AVR leaves its `Stats`, as a line of JSON, when it is closed; it is then audited."""
 
 _EDGES, _ANALOG, _CANCEL, _RX, _RESET, _POKE, _FLASH, _EEPROM_SET, _RESET_PC = range(1, 10)
 _RUN, _PEEK, _EEPROM_GET, _STATS, _LINE = range(0x80, 0x85)
@@ -77,8 +82,8 @@ class Stats:
     """Counts since the process began; durations in cycles.
 
     `isr_longest` and `isr_runs` are by vector number (1 = INT0 ...). `longest_off` is the longest stretch with
-    interrupts off, after they were first switched on; without `audit` it knows only interrupt routines. `min_sp` is
-    the least stack pointer ever seen. `turns` are rounds of the simulator's own loop, which is what it spends its time
+    interrupts off, after they were first switched on; without `audit` it knows only interrupt routines, and that of
+    Timer1's capture (vector 10), which has a limit of its own, is left to `isr_longest`. `min_sp` is the least stack pointer ever seen. `turns` are rounds of the simulator's own loop, which is what it spends its time
     on; `naps` and `echoes` are how often libsimavr would have slept, and what it would have printed of the AVR's output.
     """
 
@@ -136,10 +141,16 @@ class Avr:
         self._pending = bytearray(_LENGTH.size)
         self._owed = 0  # operation whose answer has not been read: a signal handler may raise while the AVR runs
         self._gone = False
+        self._stats_to = None if raw else os.environ.get(STATS_DIRECTORY)
+        self._reprogrammed = False
         self._kept: bytes | None = None  # answer to a run that was read in place of another
         with open_avr_elf(self.elf):  # libsimavr would take any file
             pass
-        options = [*(["--raw"] if raw else []), *(["--audit"] if audit else []), *(["--vcd", str(vcd)] if vcd else [])]
+        options = [
+            *(["--raw"] if raw else []),
+            *(["--audit"] if audit or self._stats_to else []),
+            *(["--vcd", str(vcd)] if vcd else []),
+        ]
         program = avrtwin_path()
         command = [str(program), *options, str(self.elf)]
         try:
@@ -219,6 +230,7 @@ class Avr:
 
     def poke_flash(self, address: int, data: bytes) -> None:
         """Write into the flash (byte address)."""
+        self._reprogrammed |= address == 0
         self._add(struct.pack("<BII", _FLASH, address, len(data)) + data)
 
     def boot_from(self, start: int, code: bytes) -> None:
@@ -298,6 +310,10 @@ class Avr:
 
     def close(self) -> None:
         """End the process; closing twice does no harm."""
+        if self._stats_to and self._to >= 0 and not self._owed:
+            with suppress(LinkLostError):
+                self._leave_stats(Path(self._stats_to))
+        self._stats_to = None
         process = self._process
         self._processor.release()
         self._to = self._from = -1  # the numbers will be those of other files
@@ -309,6 +325,11 @@ class Avr:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+    def _leave_stats(self, directory: Path) -> None:
+        told = {"elf": str(self.elf.resolve()), "reprogrammed": self._reprogrammed} | asdict(self.stats())
+        with (directory / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(told) + "\n")
 
     # ------------------------------------------------------------------ plumbing
 

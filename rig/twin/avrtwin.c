@@ -20,6 +20,7 @@
 #include <simavr/avr_adc.h>
 #include <simavr/avr_eeprom.h>
 #include <simavr/avr_extint.h>
+#include <simavr/avr_flash.h>
 #include <simavr/avr_ioport.h>
 #include <simavr/avr_timer.h>
 #include <simavr/avr_uart.h>
@@ -41,6 +42,7 @@ enum {
   EEPROM_BYTES = 1024,
   PIN_COUNT = 20,
   VECTOR_COUNT = 26,
+  CAPTURE_VECTOR = 10,        // TIMER1_CAPT
   ADC_CHANNELS = 8,
   TX_PENDING_MAX = 256,       // bytes after which a run ends even though no frame has
   HOST_BYTE_CYCLES = 1360,    // 8N1 at 115200 as the AVR makes it; used while the receiver is not set up
@@ -48,6 +50,9 @@ enum {
   WDT_FIRST_TICKS = 2048,     // shortest time-out, 16 ms
   EEPROM_WRITE_CYCLES = 54400,  // 3.4 ms: erase and write
   EEPROM_HALF_CYCLES = 28800,   // 1.8 ms: erase only or write only
+  PAGE_BYTES = 128,             // of flash
+  PAGE_CYCLES = 65600,          // 4.1 ms: to erase a page or to write one; the data sheet has 3.7 to 4.5
+  NRWW_START = 0x7000,          // from here on the CPU stands still meanwhile; below, it goes on
   LONGEST_BATCH = 160000,     // cycles
   TIMED_WINDOW_CYCLES = 4 + 2,  // four cycles after an instruction that itself takes up to two
   INTERRUPT_CYCLES = 4,       // to push the program counter; simavr charges none
@@ -811,6 +816,53 @@ static void on_eeprom_written(void) {
   if (reg(EECR) & EERIE) avr_raise_interrupt(avr, &eeprom_io->ready);
 }
 
+// ---------------------------------------------------------------- flash written by itself, row 24: replaced as a whole
+
+enum { SPMIE = BIT(7), RWWSB = BIT(6), SIGRD = BIT(5), RWWSRE = BIT(4), BLBSET = BIT(3), PGWRT = BIT(2), PGERS = BIT(1), SPMEN = BIT(0) };
+static struct { uint64_t busy_until, open_until, filled; uint16_t word[PAGE_BYTES / 2]; } spm;
+
+HANDLER(write_spmcsr) {
+  UNUSED;
+  if (avr->cycle < spm.busy_until) return;
+  if (v & SPMIE) unmodelled("the interrupt of a finished flash write");
+  if (v & SPMEN && v & (BLBSET | SIGRD)) unmodelled("lock bits and signature, as a program reads and writes them");
+  avr->data[address] = (v & 0x3F) | (reg(address) & RWWSB);
+  spm.open_until = v & SPMEN ? avr->cycle + TIMED_WINDOW_CYCLES : 0;
+}
+
+static uint8_t read_spmcsr(avr_t *avr_, avr_io_addr_t address, void *param) {
+  (void)avr_, (void)param;
+  if (avr->cycle >= spm.busy_until && avr->cycle > spm.open_until) avr->data[address] &= RWWSB;
+  return reg(address);
+}
+
+// Only code in the boot section may do this, and the lock bits of an Uno keep that section from being written.
+static void store_program_memory(void) {
+  const uint32_t boot = avr->reset_pc ? avr->reset_pc : NRWW_START;
+  const uint32_t z = avr->data[R_ZL] | avr->data[R_ZH] << 8, page = z & avr->flashend & ~(uint32_t)(PAGE_BYTES - 1);
+  const int what = reg(SPMCSR) & 0x3F, word = z / 2 % (PAGE_BYTES / 2);
+  if (avr->cycle < spm.busy_until || avr->cycle > spm.open_until || avr->pc < boot) return;
+  spm.open_until = 0;
+  if (what == SPMEN) {
+    if (!(spm.filled >> word & 1)) spm.word[word] = avr->data[0] | avr->data[1] << 8;  // a second value is not taken
+    spm.filled |= UINT64_C(1) << word;
+  } else if (what == (SPMEN | RWWSRE)) {
+    avr->data[SPMCSR] &= ~RWWSB;
+    spm.filled = 0;
+  } else if (what == (SPMEN | PGERS) || what == (SPMEN | PGWRT)) {
+    for (int i = 0; page < boot && i < PAGE_BYTES; i++) {
+      uint8_t *at = &avr->flash[page + i];
+      if (what & PGERS) *at = 0xFF;
+      else if (spm.filled >> (i / 2) & 1) *at &= spm.word[i / 2] >> (i & 1) * 8;  // writing only clears bits
+    }
+    if (what & PGWRT) spm.filled = 0;
+    if (page < NRWW_START) {
+      avr->data[SPMCSR] |= RWWSB;
+      spm.busy_until = avr->cycle + PAGE_CYCLES;
+    } else avr->cycle += PAGE_CYCLES;
+  }
+}
+
 // ---------------------------------------------------------------- watchdog, rows 17, 18, 23: replaced as a whole
 
 static void reset_mcu(uint8_t cause);
@@ -858,6 +910,7 @@ static void on_watchdog(void) {
 
 static int on_ioctl(avr_io_t *io, uint32_t ctl, void *param) {
   (void)io, (void)param;
+  if (ctl == AVR_IOCTL_FLASH_SPM) return store_program_memory(), 0;
   if (ctl != AVR_IOCTL_WATCHDOG_RESET) return -1;
   wdt.restart = avr->cycle;
   wdt_rearm();
@@ -867,6 +920,7 @@ static int on_ioctl(avr_io_t *io, uint32_t ctl, void *param) {
 // ---------------------------------------------------------------- reset, rows 9 to 12
 
 static uint64_t off_since = NEVER;  // interrupts are off since, as far as known
+static uint8_t off_by;  // the vector that switched them off, 0 = the program itself
 static uint8_t was_on;
 static uint64_t entered[64];
 static int slept;
@@ -884,6 +938,7 @@ static void reset_mcu(uint8_t cause) {
   adc.sample_at = adc.end = NEVER;
   adc.locked = 0;
   if (ee.end != NEVER) avr->data[EECR] = EEPE;
+  spm.busy_until = spm.open_until = spm.filled = 0;
   wdt.restart = avr->cycle;
   wdt.open_until = 0;
   if (reg(MCUSR) & WDRF) avr->data[WDTCSR] = WDE;
@@ -953,7 +1008,8 @@ static void interrupt(void) {
   if (avr->interrupt_state < 0) {
     if (avr->interrupt_state == -2) {
       avr->interrupt_state = -1;
-      if (off_since != NEVER && avr->cycle - off_since > stats.longest_off) stats.longest_off = avr->cycle - off_since;
+      if (off_since != NEVER && off_by != CAPTURE_VECTOR && avr->cycle - off_since > stats.longest_off)
+        stats.longest_off = avr->cycle - off_since;
       off_since = NEVER;
       raise_levels();
       return;
@@ -994,6 +1050,7 @@ static void interrupt(void) {
   if (keeps_wdie) avr->data[WDTCSR] |= WDIE;  // row 17
   stats.vector_runs[best->vector]++;
   off_since = avr->cycle;
+  off_by = best->vector;
   was_on = 0;
   avr->cycle += INTERRUPT_CYCLES + (slept ? WAKE_CYCLES : 0);
   slept = 0;
@@ -1010,7 +1067,10 @@ static void on_reti(avr_irq_t *irq, uint32_t value, void *param) {
 
 // Audit: sees CLI, which the core runs without telling anybody.
 static void watch(void) {
-  if (was_on && !avr->sreg[S_I]) off_since = avr->cycle;
+  if (was_on && !avr->sreg[S_I]) {
+    off_since = avr->cycle;
+    off_by = 0;
+  }
   was_on = avr->sreg[S_I];
 }
 
@@ -1136,6 +1196,7 @@ enum op {
   OP_PEEK,         // u16 address, u16 n; answered by the bytes
   OP_EEPROM_GET,   // answered by 1024 bytes
   OP_STATS,        // answered by the statistics
+  OP_LINE,         // answered by u32 bytes still on the receive line, u32 cycles a byte takes, 0 with the USART off
 };
 
 static int reply_fd;
@@ -1226,6 +1287,11 @@ static void answer_stats(struct bytes *out) {
   put(out, stats.vector_runs, sizeof stats.vector_runs);
 }
 
+static void answer_line(struct bytes *out) {
+  PUT(out, uint32_t, line_n - line_at);
+  PUT(out, uint32_t, reg(UCSR0B) & (RXEN | TXEN) ? byte_cycles() : 0);
+}
+
 static void serve(void) {
   static struct bytes out;
   out.n = 0;
@@ -1313,6 +1379,10 @@ static void serve(void) {
         answer_stats(&out);
         answer(&out);
         return;
+      case OP_LINE:
+        answer_line(&out);
+        answer(&out);
+        return;
       default:
         fprintf(stderr, "avrtwin: unknown operation %u\n", op);
         exit(1);
@@ -1368,12 +1438,12 @@ static const struct { uint8_t address; avr_io_write_t handler; } WRITES[] = {
     {EECR, write_eecr}, {WDTCSR, write_wdtcsr}, {ADCSRA, write_adcsra},
     {UCSR0A, write_ucsra}, {UCSR0B, write_ucsrb}, {UDR0, write_udr},
     {CLKPR, write_watched}, {ASSR, write_watched}, {GTCCR, write_watched}, {ACSR, write_watched},
-    {SPCR, write_watched}, {TWCR, write_watched}, {SPMCSR, write_watched}, {R_SPH, write_sph},
+    {SPCR, write_watched}, {TWCR, write_watched}, {SPMCSR, write_spmcsr}, {R_SPH, write_sph},
 };
 static const struct { uint8_t address; avr_io_read_t handler; } READS[] = {
     {PINB, read_pin_register}, {PINC, read_pin_register}, {PIND, read_pin_register}, {TIFR0, read_tifr},
     {TIFR2, read_tifr}, {TCNT0, read_tcnt}, {TCNT2, read_tcnt}, {EECR, read_eecr}, {ADCL, read_adcl},
-    {ADCH, read_adch}, {UCSR0A, NULL}, {UDR0, read_udr},
+    {ADCH, read_adch}, {UCSR0A, NULL}, {UDR0, read_udr}, {SPMCSR, read_spmcsr},
 };
 static const uint8_t PLAIN[] = {ADCL, ADCH, ADCSRB, ADMUX, UCSR0C, UBRR0L, UBRR0H};  // memory; read by our models
 

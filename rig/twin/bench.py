@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from rig.operator import Wait
+from rig.operator import Sensor, Wait
 from rig.twin.avr import CYCLE_HZ, Avr, Step
+from rig.twin.clockset import LOOK_CYCLES, ClockSetter
 
 Signal = Literal["launch", "roller", "reverse", "power"]
 
@@ -25,6 +26,9 @@ CLEAR_S = 5.0
 
 CLEAN_S = 20.0
 """Seconds to clean the roller."""
+
+WORK_S = 0.5
+"""Seconds that an operator keeps a sensor as it is not at rest."""
 
 
 class Planned(Protocol):
@@ -80,6 +84,10 @@ class Plant(Protocol):
         """The roller is cleaned."""
         ...
 
+    def by_hand(self, cycle: int, sensor: str, worked: bool) -> Sequence[tuple[int, int, int]]:
+        """A card is held into a beam, or the interlock is opened; or all is as before."""
+        ...
+
 
 class TwinClock:
     """Virtual time: AVR cycles / 16 MHz. To sleep is to run the AVR."""
@@ -99,9 +107,10 @@ class TwinClock:
 class TwinBench:
     """An AVR wired to a plant. `unmodelled` and `resets` (cycle, MCUSR) collect what the AVR reported."""
 
-    def __init__(self, plant: Plant, avr: Avr) -> None:
+    def __init__(self, plant: Plant, avr: Avr, clock_setter: ClockSetter | None = None) -> None:
         self.plant = plant
         self.avr = avr
+        self._clock_setter = clock_setter
         self.clock = TwinClock(self)
         self.crashed = False
         self.unmodelled: list[str] = []
@@ -126,7 +135,12 @@ class TwinBench:
         """Run to `until_cycle`, plant coupled; with `until_sent`, only until a frame has been sent."""
         run, avr = self.avr.run, self.avr
         while avr.cycle < until_cycle and not self.crashed:
-            step = run(until_cycle)
+            setter = self._clock_setter
+            if setter and setter.due:
+                setter.look()
+                step = run(min(until_cycle, avr.cycle + LOOK_CYCLES))
+            else:
+                step = run(until_cycle)
             if step.outputs:
                 self._feed(step)
             if step.tx:
@@ -135,12 +149,16 @@ class TwinBench:
                     return
             if step.resets or step.unmodelled or step.crashed:
                 self.resets += step.resets
+                if step.resets and self._clock_setter:
+                    self._clock_setter.was_reset()
                 self.unmodelled += step.unmodelled
                 self.crashed = step.crashed
 
     def reset(self, *, power_on: bool = False) -> None:
         """Reset the chip, as the far side does when it opens a board's port."""
         self.avr.reset(power_on=power_on)
+        if self._clock_setter:
+            self._clock_setter.was_reset()
         self.crashed = False
         self._received.clear()
 
@@ -181,6 +199,13 @@ class TwinBench:
     def clean(self) -> None:
         """Clean the roller."""
         self.plant.clean(self.avr.cycle)
+
+    def by_hand(self, sensor: Sensor, worked: bool) -> None:
+        """Hold a card into a beam, open the lid or the interlock; or, when it is not `worked`, make all as it was."""
+        if sensor == "lid":
+            (self.open_lid if worked else self.close_lid)()
+        else:
+            self.avr.edges(self.plant.by_hand(self.avr.cycle, sensor, worked))
 
     # ------------------------------------------------------------------ plumbing
 
@@ -237,3 +262,10 @@ class TwinOperator:
         """Clean the roller."""
         wait(CLEAN_S)
         self._bench.clean()
+
+    def work(self, sensor: Sensor, wait: Wait) -> None:
+        """Work a sensor: half a second as it is not at rest, half a second as it was."""
+        self._bench.by_hand(sensor, True)
+        wait(WORK_S)
+        self._bench.by_hand(sensor, False)
+        wait(WORK_S)

@@ -186,6 +186,17 @@ class RollerPlant:
         """Clean the roller."""
         self._set_resting(self._resting(cycle)._replace(since_clean=0))
 
+    def by_hand(self, cycle: int, sensor: str, worked: bool) -> list[tuple[int, int, int]]:
+        """Hold a card into `beam_a` or `beam_b`, or open the `interlock`; undo that when not `worked`.
+
+        Returns the edges that this makes. A card that stands in the beam hides the one held into it.
+        """
+        if sensor == "interlock":
+            return [(cycle, INTERLOCK_PIN, int(worked))]
+        state = self._state(cycle)
+        beam, since = (A, state.a) if sensor == "beam_a" else (B, state.b)
+        return self._beams.edges([Crossing(cycle, cycle, beam, worked)]) if since == NO else []
+
     # ------------------------------------------------------------ outputs
 
     def _launch(self, cycle: int, down: bool) -> Plan | None:

@@ -20,6 +20,7 @@ from rig.rig import Rig
 from rig.twin.avr import Avr
 from rig.twin.bench import TwinBench, TwinOperator
 from rig.twin.bootloader import NONE, load
+from rig.twin.clockset import ClockSetter
 from rig.twin.join import truth_of
 from rig.twin.parameters import RollerParameters, parse_url
 from rig.twin.plant import RollerPlant
@@ -68,7 +69,7 @@ def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None, boo
     avr = Avr(elf, eeprom=_eeprom(plant.board_uuid), vcd=vcd)
     if code is not None:
         avr.boot_from(*code)
-    bench = TwinBench(plant, avr)
+    bench = TwinBench(plant, avr, None if said.tick0 is None else ClockSetter(avr, said.tick0))
     return TwinParts(with_seed(url, chosen), chosen, image, said.parameters, plant, bench, TwinOperator(bench), boot)
 
 
