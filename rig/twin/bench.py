@@ -6,9 +6,11 @@ Time passes only while somebody reads or sleeps; there is no thread and no wall 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from rig.errors import LinkLostError
 from rig.operator import Sensor, Wait
 from rig.twin.avr import CYCLE_HZ, Avr, Step
 from rig.twin.clockset import LOOK_CYCLES, ClockSetter
@@ -100,8 +102,13 @@ class TwinClock:
         return self._bench.avr.cycle / CYCLE_HZ
 
     def sleep(self, seconds: float) -> None:
-        """Run the AVR for `seconds`; bytes that it sends meanwhile are kept for the next read."""
-        self._bench.advance(self._bench.avr.cycle + round(seconds * CYCLE_HZ))
+        """Run the AVR for `seconds`; bytes that it sends meanwhile are kept for the next read.
+
+        Raises `LinkLostError` when the AVR has crashed: then there is no time any more.
+        """
+        self._bench.advance(self._bench.avr.cycle + math.ceil(seconds * CYCLE_HZ))  # a rest too short for a cycle ends, too
+        if self._bench.crashed:
+            raise LinkLostError("the simulated AVR has crashed: the firmware ran into nothing")
 
 
 class TwinBench:

@@ -273,8 +273,7 @@ def test_nothing_at_the_port_makes_no_run(rig: Rig, store: Store) -> None:
     assert store.runs() == []
 
 
-def test_a_board_that_breaks_before_the_run_has_a_number_is_a_rig_fault_with_everything_off(rig: Rig, store: Store) -> None:
-    left_switched_on(rig)
+def test_a_board_that_is_deaf_for_a_while_before_the_run_has_a_number_is_waited_for(rig: Rig, store: Store) -> None:
     clock, said, deaf_until = rig.link.clock, 0, 0.0
 
     def out(data: bytes) -> bytes:
@@ -284,9 +283,22 @@ def test_a_board_that_breaks_before_the_run_has_a_number_is_a_rig_fault_with_eve
             deaf_until = clock.now() + 2.0
         return data if clock.now() >= deaf_until else b""
 
+    rig.link = OtherLink(rig.link, out=out)
+    assert ran(rig, store).status == "complete"
+
+
+def test_a_board_that_hears_nothing_but_stop_is_a_rig_fault_with_everything_off(rig: Rig, store: Store) -> None:
+    left_switched_on(rig)
+    said = 0
+
+    def out(data: bytes) -> bytes:
+        nonlocal said
+        said += 1
+        return data if said < 5 or not any(data) else b""
+
     bench = bench_of(rig)
     rig.link = OtherLink(rig.link, out=out)
-    with pytest.raises(RigError, match="check the cable"):
+    with pytest.raises(RigError, match="it did not come back within 300 s"):
         ran(rig, store)
     assert store.runs() == []
     bench.clock.sleep(0.05)
