@@ -93,7 +93,10 @@ def _burst(text: str) -> str:
 
 
 RigOption = Annotated[
-    str, typer.Option("--rig", help="twin:roller?seed=7, /dev/ttyACM0, COM3, rfc2217://host:port, socket://host:port")
+    str,
+    typer.Option(
+        "--rig", help="twin:roller?seed=7, /dev/ttyACM0, COM3, board:UUID, rfc2217://host:port, socket://host:port; or faulty+ any."
+    ),
 ]
 SeedOption = Annotated[
     int | None,

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from controller.products import load
+from controller.store.records import unobserved
 from controller.store.store import Store
 
 SAFE = {"confirmed": "off, confirmed", "not confirmed": "NOT CONFIRMED SAFE", "": ""}
@@ -55,6 +56,7 @@ def show_run(store_name: str, ref: str, console: Console) -> None:
         "trials": ", ".join(f"{name} {n}" for name, n in Counter(t.verdict for t in data.trials).most_common()) or "none",
         "cards": f"{sum(t.dealt for t in data.trials)} dealt, {sum(t.sticking for t in data.trials)} of them sticking",
         "losses": ", ".join(f"{name} {n}" for name, n in run.counters.items() if n and name != "round_trip_us") or "none",
+        "unobserved": "{} times, {:.1f} s in all".format(*unobserved(data)) if unobserved(data)[0] else "never",
         "round trip": f"{run.counters.get('round_trip_us', 0) / 1000:.1f} ms",
         "firmware": ", ".join(f"{name} {value}" for name, value in run.firmware.items()),
         "raw data SHA-256": run.raw_sha256 or "not yet",

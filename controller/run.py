@@ -81,6 +81,7 @@ def conduct(
         nonce=rig.nonce,
         new_uuid=rig.new_uuid,
     )
+    boot_count = launcher.board.boot.boot_count
     status, code, cause = "crashed", Exit.rig_fault, "the run was cut short"
     run_id, before = None, {}
     try:
@@ -125,7 +126,7 @@ def conduct(
             store.end_run(
                 run_id,
                 status,
-                counters=_counters(launcher, before, safe),
+                counters=_counters(launcher, before if launcher.board.boot.boot_count == boot_count else {}, safe),
                 raw_sha256=raw_sha256(trials),
                 safe_state="confirmed" if safe else "not confirmed",
                 note=cause,
@@ -136,7 +137,10 @@ def conduct(
 
 
 def _counters(launcher: RollerLauncher, before: Mapping[str, int], safe: bool) -> dict[str, int]:
-    """Losses of this run, only the host's own when the board does not answer any more, and the round trip."""
+    """Losses of this run, only the host's own when the board does not answer any more, and the round trip.
+
+    A board that was reset counts from then on, and `before` is empty.
+    """
     try:
         after = launcher.board.counters() if safe else launcher.board.own_counters()
     except RigError:

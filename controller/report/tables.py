@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from controller.report.words import NOTHING, flat, instant, interval, number, p_value, percent, plain, since_fire, spread, text
-from controller.store.records import Fill, RunData
+from controller.store.records import Fill, RunData, unobserved
 from rig.wire import messages as wire
 
 Odds = Mapping[str, Any]
@@ -281,7 +281,11 @@ def link(data: RunData, odds: Odds | None) -> Table | None:
     """Losses on the link and in the rings over the run."""
     if not data.run.counters:
         return None
-    rows = []
+    rows: list[tuple[Cell, Cell]] = []
+    gaps, gap_s = unobserved(data)
+    if gaps:
+        rows.append((Cell("board lost and taken again"), Cell(str(gaps), "warn")))
+        rows.append((Cell("unobserved (s)"), Cell(f"{gap_s:.1f}", "warn")))
     for name, value in sorted(flat(data.run.counters)):
         # A lost record spoils data; the others were mended by resending.
         tone: Tone = "bad" if name.endswith("ring_full") and value else "warn" if value else "dim"

@@ -163,6 +163,12 @@ def settle_fill(opened: Mapping[str, Any], dealt: int) -> Fill:
     return Fill(**opened, dealt=dealt, difference=difference)
 
 
+def unobserved(data: RunData) -> tuple[int, float]:
+    """How often the board was lost in the run and taken again, and for how many seconds in all nobody watched."""
+    gaps = [event.data["ms"] / 1000 for event in data.events if event.kind == "gap"]
+    return len(gaps), sum(gaps)
+
+
 _TRIAL_FIELDS = tuple(field.name for field in fields(Trial))
 
 

@@ -83,8 +83,9 @@ class Stats:
 
     `isr_longest` and `isr_runs` are by vector number (1 = INT0 ...). `longest_off` is the longest stretch with
     interrupts off, after they were first switched on; without `audit` it knows only interrupt routines, and that of
-    Timer1's capture (vector 10), which has a limit of its own, is left to `isr_longest`. `min_sp` is the least stack pointer ever seen. `turns` are rounds of the simulator's own loop, which is what it spends its time
-    on; `naps` and `echoes` are how often libsimavr would have slept, and what it would have printed of the AVR's output.
+    Timer1's capture (vector 10), which has a limit of its own, is left to `isr_longest`. `min_sp` is the least stack
+    pointer ever seen. `turns` are rounds of the simulator's own loop, which is what it spends its time on; `naps` and
+    `echoes` are how often libsimavr would have slept, and what it would have printed of the AVR's output.
     """
 
     cycles: int

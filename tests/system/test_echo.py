@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payload both ways as fast as the window lets it, at the usual rate and at a fast one. `benches/bench_echo.py` sends a million bytes."""
+"""Payload both ways as fast as the window lets it, at two rates (`benches/bench_echo.py` sends a million bytes)."""
 
 from __future__ import annotations
 

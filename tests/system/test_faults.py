@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bad line through the real firmware and the real host: nothing is lost, doubled or invented (`benches/bench_faults.py` does more)."""
+"""A bad line through firmware and host: nothing is lost, doubled or invented (`benches/bench_faults.py` does more)."""
 
 from __future__ import annotations
 
