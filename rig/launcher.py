@@ -316,6 +316,7 @@ class RollerLauncher:
             if clock.now() >= deadline:
                 raise LinkLostError(f"trial {request.number}: no TRIAL_END within {limit_s + COMMAND_S:.1f} s")
             board.serve(deadline)
+        board.flush()  # the lease runs until the end of the trial is acknowledged, however long it takes to store it
 
     def _record(self, request: PressRequest, watch: _Watch, lost: str = "") -> TrialRecord:
         """The trial as observed; `lost` names what cut the observation short."""
