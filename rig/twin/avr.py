@@ -115,7 +115,7 @@ class Avr:
 
     `eeprom` is the content from address 0 on (the rest is erased). `flash_hex` is loaded over the ELF; when it reaches
     into the boot section, resets lead to it, as with the boot fuse of an Uno, and only code there can write the flash. `vcd`
-    is written as it runs. `audit` runs one instruction at a time, which busy code pays for with half its speed, and makes
+    is written as it runs. `audit` (None: as the environment asks) runs one instruction at a time, which busy code pays for with half its speed, and makes
     `Stats.longest_off` exact. `raw` is
     for the conformance suite alone: libsimavr with every fault that it has, edges and bytes raised as any host would raise
     them. `Output.value` is then what the pin's IRQ was raised with; analog points, resets in `Step`, `vcd`, `audit` and all
@@ -133,7 +133,7 @@ class Avr:
         eeprom: bytes = b"",
         flash_hex: Path | None = None,
         vcd: Path | None = None,
-        audit: bool = False,
+        audit: bool | None = None,
         raw: bool = False,
         quiet: bool = False,
     ) -> None:
@@ -142,7 +142,7 @@ class Avr:
         self._pending = bytearray(_LENGTH.size)
         self._owed = 0  # operation whose answer has not been read: a signal handler may raise while the AVR runs
         self._gone = False
-        self._stats_to = None if raw else os.environ.get(STATS_DIRECTORY)
+        self._stats_to = None if raw or audit is False else os.environ.get(STATS_DIRECTORY)
         self._reprogrammed = False
         self._kept: bytes | None = None  # answer to a run that was read in place of another
         with open_avr_elf(self.elf):  # libsimavr would take any file

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from rig.errors import LinkLostError
 from rig.twin.avr import CYCLE_HZ, Avr
 from rig.twin.bench import TwinBench, TwinOperator
 
@@ -170,7 +171,8 @@ def test_a_firmware_that_stops_is_a_crash(bench: TwinBench) -> None:
     assert bench.read(100 * MS) == b""
     assert bench.crashed
     assert bench.avr.cycle < 100 * MS
-    bench.clock.sleep(1.0)  # ends, too
+    with pytest.raises(LinkLostError, match="has crashed"):
+        bench.clock.sleep(1.0)
 
 
 def test_the_operator_reloads_in_twenty_seconds_of_virtual_time(bench: TwinBench) -> None:

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from rig.board import Stretch
 from rig.twin.join import join, truth_of
 from rig.twin.parameters import RollerParameters
 from rig.twin.truth import Activation
@@ -47,5 +48,13 @@ def test_nothing_joins_with_nothing() -> None:
 
 
 def test_every_trial_has_a_row_and_a_trial_that_never_acted_says_so() -> None:
-    truth = truth_of(RollerParameters(), [(1, PACE), (2, None)], activations(PACE + OFFSET), EPOCH_S)
+    truth = truth_of(RollerParameters(), [(1, PACE), (2, None)], activations(PACE + OFFSET), [Stretch(0, EPOCH_S)])
     assert [(row["trial"], row["cause"], row["cleared"]) for row in truth["trials"]] == [(1, "ignored", 0), (2, "not actuated", 0)]
+
+
+def test_after_a_reset_ticks_lie_elsewhere_and_trials_join_all_the_same() -> None:
+    moved = OFFSET - 30_000  # the line of ticks goes on where the host's clock stood, which is a frame's delay off
+    cycles = [PACE + OFFSET, 2 * PACE + OFFSET, 3 * PACE + moved, 4 * PACE + moved]
+    stretches = [Stretch(0, EPOCH_S), Stretch(2 * PACE + 1, EPOCH_S)]
+    truth = truth_of(RollerParameters(), [(n, n * PACE) for n in range(1, 5)], activations(*cycles), stretches)
+    assert [row["cycle"] for row in truth["trials"]] == cycles
