@@ -36,6 +36,7 @@ _WRITING = re.compile(r"writing .*\bflash\b")
 _VERIFIED = re.compile(r"(\d+) bytes? of flash.* verified")
 _MISMATCH = re.compile(r"(?:verification|verify) (?:error|mismatch)|content mismatch|first mismatch", re.IGNORECASE)
 _TROUBLE = re.compile(r"avrdude.*?(?:error|warning|OS error)?: (.*)")
+_OUT_OF_STEP = re.compile(r"not in sync: resp=0x(?!00)|initialization failed")  # 0x00 is silence
 _HARMLESS = re.compile(r"TIOCM")  # a pseudo-terminal has no DTR line
 
 
@@ -62,7 +63,7 @@ class Outcome:
     """What one call of avrdude at `baud` bit/s came to.
 
     `signature` is the part's, six hex digits, None when nobody answered; `name` is what avrdude takes the part for; `begun` counts
-    the files whose writing began, `verified` the bytes verified, file by file.
+    the files whose writing began, `verified` the bytes verified, file by file. `garbled`: something answered out of step.
     """
 
     baud: int
@@ -73,6 +74,7 @@ class Outcome:
     verified: list[int] = field(default_factory=list)
     mismatch: bool = False
     attempts: int = 0
+    garbled: bool = False
     ready: bool = False
     trouble: str = ""
 
@@ -85,6 +87,7 @@ class Outcome:
         """Learn from one line of avrdude's."""
         if found := _ATTEMPT.search(line):
             self.attempts = int(found[1])
+        self.garbled = self.garbled or _OUT_OF_STEP.search(line) is not None
         self.ready = self.ready or _READY.search(line) is not None
         if found := _SIGNATURE.search(line):
             self.signature, self.name = "".join(found.group(1, 2, 3)).lower(), found[4] or ""

@@ -42,6 +42,7 @@ class Loader:
     name: str
 
 
+TRIES = 3
 LOADERS = (Loader(115_200, 0x7E00, "Optiboot"), Loader(57_600, 0x7800, "an old bootloader"))
 
 
@@ -149,22 +150,27 @@ def flash(port: str, image: Image, baud: int, say: Say, open_link: OpenLink, log
 def _program(program: str, port: str, image: Image, say: Say, log: Path) -> Loader:
     """Write and verify with the first bootloader that answers; which one that was."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    outcome = None
+    outcome: Outcome | None = None
     with tempfile.TemporaryDirectory(prefix="launchrig-") as where, log.open("w", encoding="utf-8") as words:
         files = parts(image.data, Path(where))
         for loader in LOADERS:
-            if outcome:
+            if outcome is not None:
                 say(f"{port}: no answer at {outcome.baud} bit/s; trying {loader.baud}, the rate of {loader.name}")
             if len(image.data) > loader.section:
                 raise BadImageError(f"{image.path}: reaches into {loader.name}, which begins at {loader.section:#06x}")
-            outcome = Outcome(loader.baud)
-            try:
-                avrdude.run(avrdude.command(program, port, loader.baud, [path for path, _ in files]), outcome, words)
-            except KeyboardInterrupt:
-                raise FlashInterruptedError(_left(port, outcome, len(files), "interrupted")) from None
+            # An application that started before avrdude was heard answers out of step; to open the port again resets it.
+            for _ in range(TRIES):
+                outcome = Outcome(loader.baud)
+                try:
+                    avrdude.run(avrdude.command(program, port, loader.baud, [path for path, _ in files]), outcome, words)
+                except KeyboardInterrupt:
+                    raise FlashInterruptedError(_left(port, outcome, len(files), "interrupted")) from None
+                if outcome.answered or not outcome.garbled:
+                    break
+            assert outcome is not None
             if outcome.answered:
                 break
-    assert outcome
+    assert outcome is not None
     judge(port, outcome, [size for _, size in files], log)
     return loader
 

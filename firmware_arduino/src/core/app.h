@@ -24,6 +24,8 @@ class App {
 
  private:
   static constexpr uint8_t kNoOutput = 0xFF;
+  static constexpr Slice kBootEvery = slices(protocol::kBootEveryMs);
+  static constexpr Slice kEdgesWait = slices(20);  // outside a trial, so that edges travel in company
 
   void receive();
   void lease();
