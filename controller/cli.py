@@ -6,7 +6,6 @@ The only module that imports typer. What the commands do lives elsewhere; here i
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -19,6 +18,7 @@ from rich.console import Console
 
 from controller import durations
 from controller.errors import RefusedError
+from controller.streams import finish, make_lasting
 from controller.verdict import Exit
 from rig import __version__
 from rig.brains import MODELS
@@ -123,16 +123,9 @@ StoreOption = Annotated[
 ]
 
 
-class _Output(Console):
-    """A run goes on when the reader of its output goes away."""
-
-    def on_broken_pipe(self) -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _console() -> Console:
     """A terminal's own width; elsewhere wide enough that no table breaks a line."""
-    return _Output(soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+    return Console(soft_wrap=True, width=None if sys.stdout.isatty() else 240)
 
 
 def _store(option: str | None) -> str:
@@ -346,10 +339,10 @@ def main() -> None:
     """Entry point: every error is one line on standard error and an exit code; a traceback is a bug."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    make_lasting()
+    code = run(sys.argv[1:])
+    finish()
+    sys.exit(code)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -367,9 +360,6 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), error.exit_code)
     except (StopAskedError, KeyboardInterrupt, EOFError):
         return _fail("aborted", Exit.aborted)
-    except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}", Exit.usage)
     except Exception as error:

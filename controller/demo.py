@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -91,7 +92,11 @@ def measure(
     campaign = request.campaign(rig)
 
     def say_safe(safe: bool) -> None:
-        console.print("outputs off, confirmed" if safe else "NOT CONFIRMED SAFE: cut the power by hand")
+        line = "outputs off, confirmed" if safe else "NOT CONFIRMED SAFE: cut the power by hand"
+        try:
+            console.print(line)
+        except OSError:  # such as a full disk
+            print(line, file=sys.stderr)
 
     def notice(text: str) -> None:
         console.print(text, highlight=False, markup=False)

@@ -67,23 +67,31 @@ def conduct(
 ) -> Outcome:
     """Run `campaign` on `rig` into a new run of `store`.
 
-    Once the board has answered, this ends in the safe state and with the run closed, whatever happens; the outcome tells how.
-    Raised is only what comes before that (a `RigError`, `StopAskedError`) and what concerns the store itself.
+    Once the board was heard, this ends in the safe state, which `on_safe` is told, and with the run closed, whatever happens; the
+    outcome tells how. Raised is only what comes before there is a run (a `RigError`, `StopAskedError`), what concerns the store
+    itself, and what `on_progress`, `on_notice` and `on_safe` raise.
     """
     stop.panic = lambda: rig.link.write(bytes(STOP_SEND))
     told: list[Happening] = []
     tell: list[Callable[[Happening], None]] = [told.append]
-    launcher = RollerLauncher(
-        rig.link,
-        drive=campaign.drive,
-        on_happening=lambda happening: tell[0](happening),
-        stop_asked=stop,
-        nonce=rig.nonce,
-        new_uuid=rig.new_uuid,
-    )
+    heard: list[RollerLauncher] = []
+    try:
+        launcher = RollerLauncher(
+            rig.link,
+            drive=campaign.drive,
+            on_happening=lambda happening: tell[0](happening),
+            stop_asked=stop,
+            nonce=rig.nonce,
+            new_uuid=rig.new_uuid,
+            on_heard=heard.append,
+        )
+    except BaseException:
+        for one in heard:  # a board of ours, in whatever state it was left
+            on_safe(_be_safe(one, stop))
+        raise
     boot_count = launcher.board.boot.boot_count
     status, code, cause = "crashed", Exit.rig_fault, "the run was cut short"
-    run_id, before = None, {}
+    run_id, before, running = None, {}, None
     try:
         before = launcher.asked(Board.counters)
         settings = launcher.asked(Board.settings)
@@ -116,24 +124,36 @@ def conduct(
         cause = traceback.format_exception_only(error)[-1].strip()
         raise
     finally:
-        safe = launcher.safe_state()
-        on_safe(safe)  # said before anything else can fail
-        tell[0] = lambda happening: None
-        if run_id is not None:
-            trials = store.load(run_id).trials
-            if status == "complete":
-                code = exit_of(trials)
-            store.end_run(
-                run_id,
-                status,
-                counters=_counters(launcher, before if launcher.board.boot.boot_count == boot_count else {}, safe),
-                raw_sha256=raw_sha256(trials),
-                safe_state="confirmed" if safe else "not confirmed",
-                note=cause,
-            )
+        late: list[Happening] = []
+        tell[0] = late.append  # kept for later: a store that refuses must not come between the rig and its safe state
+        safe = _be_safe(launcher, stop)
+        try:
+            on_safe(safe)  # said before anything else can fail
+        finally:
+            if running is not None and run_id is not None:
+                for happening in late:
+                    running.note(happening)
+                trials = store.load(run_id).trials
+                if status == "complete":
+                    code = exit_of(trials)
+                store.end_run(
+                    run_id,
+                    status,
+                    counters=_counters(launcher, before if launcher.board.boot.boot_count == boot_count else {}, safe),
+                    raw_sha256=raw_sha256(trials),
+                    safe_state="confirmed" if safe else "not confirmed",
+                    note=cause,
+                )
     if run_id is None:  # nothing was made yet, and the outputs are off
         raise RigError(cause) if code is Exit.rig_fault else StopAskedError(cause)
     return Outcome(run_id, status, code, cause, safe, tuple(launcher.board.stretches))
+
+
+def _be_safe(launcher: RollerLauncher, stop: StopFlag) -> bool:
+    safe = launcher.safe_state()
+    if safe:
+        stop.safe()
+    return safe
 
 
 def _counters(launcher: RollerLauncher, before: Mapping[str, int], safe: bool) -> dict[str, int]:

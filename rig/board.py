@@ -86,9 +86,11 @@ class Board:
         nonce: Callable[[], int],
         new_uuid: Callable[[], bytes],
         stop_asked: Callable[[], bool],
+        on_heard: Callable[[Board], None] = lambda board: None,
     ) -> None:
         """Listen for BOOT, open the conversation, name a board that has no name yet. Nothing is energised.
 
+        `on_heard` gets this board as soon as it has said BOOT, so that it can be stopped whatever fails after that.
         Raises a `RigError`, or `StopAskedError` when the end is asked for meanwhile.
         """
         self.link = link
@@ -102,6 +104,7 @@ class Board:
         self._line = TickLine()
         self._life: int | None = None  # boot count that the line of ticks belongs to
         self.boot: Boot = self._discover()
+        on_heard(self)
         self._open()
         if self.boot.flags & BootFlag.uuid_blank:
             uuid = new_uuid()

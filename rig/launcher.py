@@ -114,9 +114,11 @@ class RollerLauncher:
         new_uuid: Callable[[], bytes],
         stop_asked: Callable[[], bool] = lambda: False,
         patience_s: float = PATIENCE_S,
+        on_heard: Callable[[RollerLauncher], None] = lambda launcher: None,
     ) -> None:
         """Connect to the board.
 
+        `on_heard` gets this launcher as soon as a board of ours has spoken: from then on it can be brought to its safe state.
         `on_happening` is told what happens beside trials; `stop_asked` is looked at while time passes. A board that is lost
         or reset later is waited for, `patience_s` seconds of the link's clock, and prepared again. Raises a `RigError`.
         """
@@ -129,7 +131,12 @@ class RollerLauncher:
         self.levels: dict[str, int] = {}
         self.drive = drive
         self.settings: dict[str, int] = {}
-        self.board = Board(link, self._take, nonce=nonce, new_uuid=new_uuid, stop_asked=stop_asked)
+
+        def heard(board: Board) -> None:
+            self.board = board
+            on_heard(self)
+
+        self.board = Board(link, self._take, nonce=nonce, new_uuid=new_uuid, stop_asked=stop_asked, on_heard=heard)
 
     def prepare(self) -> None:
         """Clear what is latched (and tell it), set the wiring, switch the toy on for `button` and off for `direct`.
@@ -420,7 +427,7 @@ class RollerLauncher:
         self.board.stop_asked = lambda: False  # this is what was asked for
         self.board.boots.settled()
         for way in (self._power_off, self._stop, self._take_again):
-            with suppress(RigError, OSError):
+            with suppress(Exception):  # whatever goes wrong with one way, the next one is tried
                 if way():
                     return True
         return False

@@ -18,7 +18,7 @@ from controller.store.records import raw_sha256
 from controller.store.store import Store, StoreError
 from controller.verdict import Exit
 from rig.board import Board
-from rig.errors import NotOurBoardError, RigError, StopAskedError
+from rig.errors import LinkLostError, NotOurBoardError, RigError, StopAskedError
 from rig.open import open_rig
 from rig.operator import NoOperator, Wait
 from rig.rig import Rig
@@ -68,12 +68,12 @@ def ran(
     *,
     stop: StopFlag | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_safe: Callable[[bool], None] = lambda safe: None,
     **campaign: Any,
 ) -> Outcome:
     settings: dict[str, Any] = {"pace_s": 2.0, "fill": 83, "drive": Wiring.button} | campaign
-    return conduct(
-        rig, store, Campaign(trials, **settings), kind="press", dut="x", stop=stop or StopFlag(), on_progress=on_progress
-    )
+    planned = Campaign(trials, **settings)
+    return conduct(*(rig, store, planned), kind="press", dut="x", stop=stop or StopFlag(), on_progress=on_progress, on_safe=on_safe)
 
 
 def board_on(rig: Rig) -> Board:
@@ -243,6 +243,21 @@ def test_a_store_that_refuses_a_trial_leaves_everything_off_and_says_why(rig: Ri
     assert is_off(rig)
 
 
+def test_a_store_that_refuses_everything_does_not_come_between_the_rig_and_its_safe_state(
+    rig: Rig, path: Path, store: Store
+) -> None:
+    told: list[bool] = []
+
+    def spoil(progress: Progress) -> None:
+        for table in ("trial", "event", "run"):
+            elsewhere(path, f"create trigger no_{table} before insert on {table} begin select raise(abort, 'enough'); end")
+
+    with pytest.raises(StoreError, match="enough"):
+        ran(rig, store, 5, on_progress=spoil, on_safe=told.append)
+    assert told == [True]
+    assert is_off(rig)
+
+
 def test_an_open_interlock_ends_the_run_before_its_first_press(rig: Rig, store: Store) -> None:
     bench_of(rig).avr.edge(bench_of(rig).avr.cycle + 16_000, INTERLOCK, 1)
     outcome = ran(rig, store)
@@ -303,6 +318,49 @@ def test_a_board_that_hears_nothing_but_stop_is_a_rig_fault_with_everything_off(
     assert store.runs() == []
     bench.clock.sleep(0.05)
     assert driven(bench) == set()
+
+
+# ---------------------------------------------------------------------- failed set-up
+
+
+def test_a_board_that_says_boot_and_hears_nothing_is_not_confirmed_safe(rig: Rig, store: Store) -> None:
+    told: list[bool] = []
+    rig.link = OtherLink(rig.link, out=lambda data: b"")
+    with pytest.raises(LinkLostError, match="does not answer HELLO"):
+        ran(rig, store, on_safe=told.append)
+    assert (told, store.runs()) == ([False], [])
+
+
+def test_a_board_that_hears_late_is_made_safe_all_the_same(rig: Rig, store: Store) -> None:
+    """Power is left on, and HELLO is answered only after set-up has failed."""
+    told: list[bool] = []
+    bench = bench_of(rig)
+    left_switched_on(rig)
+    deaf_until = rig.link.clock.now() + 3.5  # BOOT comes after a second of silence, HELLO is given up two later
+    rig.link = OtherLink(rig.link, out=lambda data: data if rig.link.clock.now() >= deaf_until else b"")
+    with pytest.raises(LinkLostError, match="does not answer HELLO"):
+        ran(rig, store, on_safe=told.append)
+    assert told == [True]
+    assert driven(bench) == set()
+
+
+def test_nothing_is_said_of_outputs_where_no_board_of_ours_spoke(rig: Rig, store: Store) -> None:
+    told: list[bool] = []
+    rig.link = OtherLink(rig.link, into=lambda data: b"")
+    with pytest.raises(NotOurBoardError):
+        ran(rig, store, on_safe=told.append)
+    assert told == []
+
+
+def test_a_run_is_closed_although_nobody_can_be_told_of_its_safe_state(rig: Rig, store: Store) -> None:
+    def say(safe: bool) -> None:
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        ran(rig, store, on_safe=say)
+    run = store.load("last").run
+    assert (run.status, run.safe_state) == ("complete", "confirmed")
+    assert run.ended_at is not None
 
 
 # ---------------------------------------------------------------------- counters

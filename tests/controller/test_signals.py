@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from controller.signals import SIGNALS, StopFlag, stop_on_signals
+from controller.signals import ECHO_S, SIGNALS, StopFlag, stop_on_signals
 from controller.verdict import Exit
+from rig.clock import WallClock
 
 CHILD = """
 import time
@@ -69,8 +70,29 @@ def test_the_second_signal_panics_and_exits_as_aborted(child: subprocess.Popen[s
 def test_a_panic_that_fails_still_exits_as_aborted(child: subprocess.Popen[str]) -> None:
     child.send_signal(signal.SIGHUP)
     assert said(child) == "asked by SIGHUP"
-    child.send_signal(signal.SIGHUP)
+    child.send_signal(signal.SIGTERM)
     assert child.wait(timeout=60) == Exit.aborted
+
+
+def test_the_same_signal_twice_at_once_is_one_wish_and_later_a_second_one(child: subprocess.Popen[str]) -> None:
+    """As a shell passes a closed terminal on, and the kernel tells it once more when the shell ends."""
+    child.send_signal(signal.SIGHUP)
+    assert said(child) == "asked by SIGHUP"
+    child.send_signal(signal.SIGHUP)
+    WallClock().sleep(ECHO_S)
+    assert child.poll() is None
+    child.send_signal(signal.SIGHUP)
+    assert said(child) == "panic"
+    assert child.wait(timeout=60) == Exit.aborted
+
+
+@pytest.mark.parametrize("child", ["stop.safe(); stop.panic()"], indirect=True)
+def test_what_is_said_of_the_outputs_is_what_is_known_of_them(child: subprocess.Popen[str]) -> None:
+    child.send_signal(signal.SIGTERM)
+    assert said(child) == "asked by SIGTERM"
+    child.send_signal(signal.SIGINT)
+    _, complained = child.communicate(timeout=60)
+    assert complained == "launchrig: stopped at once, the outputs were off by then, confirmed\n"
 
 
 def test_a_flag_that_nobody_raised_is_down() -> None:
