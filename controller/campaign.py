@@ -17,9 +17,9 @@ from controller.ledger import FillAccount, History
 from controller.store.records import Trial
 from controller.store.store import Store
 from rig.errors import OperatorNeededError, RigError, StopAskedError
-from rig.launcher import Happening, PressRequest, RollerLauncher, TrialLostError
+from rig.launcher import Happening, RollerLauncher, TrialLostError
 from rig.rig import Rig
-from rig.trial import TrialRecord
+from rig.trial import PressRequest, TrialRecord
 from rig.wire.messages import TICK_HZ, Wiring
 
 # After this many presses in a row that ran and brought nothing, someone looks into the hopper and cleans the roller.

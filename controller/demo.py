@@ -22,11 +22,8 @@ from controller.campaign import Campaign, Progress
 from controller.errors import RefusedError
 from controller.export_csv import trials_csv
 from controller.files import refuse_place, write_whole
-from controller.odds.write import write_odds
-from controller.products import odds_of
 from controller.progress import shown
 from controller.recovered import recovered_table
-from controller.report.html import render
 from controller.run import Outcome, conduct
 from controller.signals import StopFlag, stop_on_signals
 from controller.store.records import RunData
@@ -178,6 +175,11 @@ def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
 
 
 def _write_products(data: RunData, out: Path) -> dict[str, Any]:
+    # Statistics and plots take a second to load: not before there is something to show, and for presses by hand not at all.
+    from controller.odds.write import write_odds
+    from controller.products import odds_of
+    from controller.report.html import render
+
     odds = odds_of([data])
     write_odds(out / "odds.json", odds)
     write_whole(out / "trials.csv", trials_csv(data))

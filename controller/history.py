@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from controller.products import load
 from controller.store.records import unobserved
-from controller.store.store import Store
+from controller.store.store import Store, load_runs
 
 SAFE = {"confirmed": "off, confirmed", "not confirmed": "NOT CONFIRMED SAFE", "": ""}
 
@@ -42,7 +41,7 @@ def list_runs(store_name: str, console: Console) -> None:
 
 def show_run(store_name: str, ref: str, console: Console) -> None:
     """One run: how it ended, its verdicts, the ledger of its fills, losses on the link, provenance."""
-    (data,) = load(store_name, [ref])
+    (data,) = load_runs(store_name, [ref])
     run = data.run
     facts = Table(box=None, pad_edge=False, show_header=False)
     rows = {

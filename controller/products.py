@@ -16,14 +16,8 @@ from controller.odds.build import build_odds
 from controller.odds.write import write_odds
 from controller.report.html import render
 from controller.store.records import RunData
-from controller.store.store import Store
+from controller.store.store import load_runs
 from controller.versions import versions
-
-
-def load(store_name: str, refs: Sequence[str]) -> list[RunData]:
-    """The runs that `refs` name, in that order. Raises `StoreError` when one is missing."""
-    with Store.open(store_name, create=False) as store:
-        return [store.load("last" if ref == "last" else int(ref)) for ref in refs]
 
 
 def odds_of(runs: Sequence[RunData]) -> dict[str, Any]:
@@ -34,7 +28,7 @@ def odds_of(runs: Sequence[RunData]) -> dict[str, Any]:
 def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console) -> None:
     """Calibrate the runs and write their odds to `out`."""
     refuse_place(out)
-    runs = load(store_name, refs)
+    runs = load_runs(store_name, refs)
     write_odds(out, odds_of(runs))
     trials = sum(len(data.trials) for data in runs)
     console.print(f"{out}: odds from {trials} trials", highlight=False, markup=False)
@@ -42,7 +36,7 @@ def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console)
 
 def make_report(store_name: str, ref: str, out: Path, console: Console) -> None:
     """Write the report page of one run to `out`."""
-    (data,) = load(store_name, [ref])
+    (data,) = load_runs(store_name, [ref])
     refuse_place(out)
     write_whole(out, render(data, odds_of([data])))
     console.print(f"{out}: report on run {data.run.id}", highlight=False, markup=False)

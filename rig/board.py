@@ -167,17 +167,13 @@ class Board:
     def serve(self, deadline: float) -> None:
         """One turn: write what is due, wait for bytes until `deadline` (or until something is due), take what came."""
         link, session = self.link, self.session
-        self.flush()
+        out = session.output(link.clock.now())
+        if out:
+            link.write(out)
         data = link.read(min(deadline, session.deadline()))
         if data:
             for message in session.receive(data, link.clock.now()):
                 self._take(message)
-
-    def flush(self) -> None:
-        """Write what is due, an acknowledgement above all."""
-        out = self.session.output(self.link.clock.now())
-        if out:
-            self.link.write(out)
 
     def _take(self, message: Message) -> None:
         if isinstance(message, Boot):

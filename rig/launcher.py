@@ -11,8 +11,8 @@ from typing import TypeVar
 from rig.board import COMMAND_S, IDLE_RENEW_S, TRIAL_RENEW_S, Board
 from rig.errors import ControllerResetError, LinkLostError, RigError, RigFaultError, StopAskedError
 from rig.links.base import Link
-from rig.trial import TrialRecord
-from rig.verdict import ENDED_FROM_OUTSIDE, Edge, current_uA, driven, judge, pack_uV
+from rig.observed import Watch, record_of
+from rig.trial import PressRequest, TrialRecord
 from rig.wire.messages import (
     Abort,
     Actuated,
@@ -24,7 +24,6 @@ from rig.wire.messages import (
     Power,
     Powered,
     Press,
-    Reason,
     Result,
     Samples,
     TrialEnd,
@@ -55,22 +54,6 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class PressRequest:
-    """One press to make.
-
-    tick: earliest MCU tick of actuation, 0 = at once. hopper: cards believed inside. run_ms, duty (of 255): for `direct`.
-    """
-
-    number: int
-    burst: int
-    index: int
-    tick: int
-    hopper: int
-    run_ms: int = 0
-    duty: int = 255
-
-
-@dataclass(frozen=True, slots=True)
 class Happening:
     """Something that the board reported between or beside trials: power, lid, interlock, fault, stray edges."""
 
@@ -87,18 +70,6 @@ class TrialLostError(RigError):
         super().__init__(str(cause))
         self.cause = cause
         self.record = record
-
-
-class _Watch:
-    """Collects what the board reports of one trial."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.actuated: int | None = None
-        self.edges: list[Edge] = []
-        self.bins: list[int] = []
-        self.end: TrialEnd | None = None
-        self.gap = False
 
 
 class RollerLauncher:
@@ -127,7 +98,7 @@ class RollerLauncher:
         self._patience_s = patience_s
         self._recoveries = 0  # since the last trial that was observed to its end
         self._latched: list[Fault] = []  # told since the board was prepared
-        self._watch: _Watch | None = None
+        self._watch: Watch | None = None
         self.levels: dict[str, int] = {}
         self.drive = drive
         self.settings: dict[str, int] = {}
@@ -261,12 +232,14 @@ class RollerLauncher:
         board = self.board
         if request.tick:
             self._idle_until(board.moment_of(request.tick) - AHEAD_S)
-        self._watch = watch = _Watch(request.number)
+        self._watch = watch = Watch(request.number)
         board.session.renew_s = TRIAL_RENEW_S
         try:
             self._make(request, watch)
         except (LinkLostError, ControllerResetError) as error:
-            record = self._record(request, watch, "reset" if isinstance(error, ControllerResetError) else "link")
+            record = record_of(
+                request, watch, self.drive, self.settings, "reset" if isinstance(error, ControllerResetError) else "link"
+            )
             try:
                 self._recover(error)
             except (RigError, StopAskedError) as final:
@@ -278,7 +251,7 @@ class RollerLauncher:
         if watch.end and watch.end.verdict != Verdict.aborted:
             self._recoveries = 0
             board.boots.settled()
-        return self._record(request, watch)
+        return record_of(request, watch, self.drive, self.settings)
 
     def mend(self) -> None:
         """Prepare the board again when a bad line, or a person at the bench between trials, has made it latch a fault.
@@ -295,7 +268,7 @@ class RollerLauncher:
                 raise RigFaultError(f"the board has latched {Cause(self._latched[0].cause).name} {MOST_RECOVERIES} times in a row")
             self.prepare()
 
-    def _make(self, request: PressRequest, watch: _Watch) -> None:
+    def _make(self, request: PressRequest, watch: Watch) -> None:
         """Command the press and serve the link until TRIAL_END; an operator who wants to stop aborts it."""
         board, clock = self.board, self.board.link.clock
         result, _ = board.command(
@@ -323,59 +296,6 @@ class RollerLauncher:
             if clock.now() >= deadline:
                 raise LinkLostError(f"trial {request.number}: no TRIAL_END within {limit_s + COMMAND_S:.1f} s")
             board.serve(deadline)
-        board.flush()  # the lease runs until the end of the trial is acknowledged, however long it takes to store it
-
-    def _record(self, request: PressRequest, watch: _Watch, lost: str = "") -> TrialRecord:
-        """The trial as observed; `lost` names what cut the observation short."""
-        edges, bins, end = tuple(sorted(watch.edges)), tuple(watch.bins), watch.end
-        reason = Reason(end.reason) if end else Reason.none
-        judged = judge(
-            drive=self.drive,
-            actuated_tick=watch.actuated,
-            edges=edges,
-            bins=bins,
-            hopper=request.hopper,
-            settings=self.settings,
-            reason=reason,
-        )
-        # A trial that was cut short may end before the board has looked at its last sound.
-        accepted = end.accepted if end and reason in ENDED_FROM_OUTSIDE else judged.accepted
-        agree = end and (end.verdict, end.accepted, end.cleared, end.sticking, end.roller_ms) == (
-            judged.verdict,
-            accepted,
-            judged.cleared,
-            judged.sticking,
-            judged.roller_ms,
-        )
-        spoiled = lost or ("samples_missing" if watch.gap else "" if agree else "verdicts_differ")
-        marks = driven(bins, self.drive, self.settings["roller_on_mA"])
-        loaded = [pack_uV(sample) for sample, mark in zip(bins, marks, strict=True) if mark]
-        # In the bin after a driven one the voltage may have been sampled before the drive went off.
-        unloaded = [pack_uV(each) for each, *near in zip(bins, marks, (False, *marks), strict=False) if not any(near)]
-        return TrialRecord(
-            number=request.number,
-            kind="press",
-            drive=self.drive.name,
-            burst=request.burst,
-            burst_index=request.index,
-            tick=watch.actuated,
-            verdict=Verdict.fault.name if spoiled else judged.verdict.name,
-            reason=spoiled or reason.name,
-            mcu_verdict=Verdict(end.verdict).name if end else "",
-            accepted=bool(accepted),
-            cleared=judged.cleared,
-            sticking=judged.sticking,
-            roller_ms=judged.roller_ms,
-            hopper=request.hopper,
-            run_ms=request.run_ms,
-            duty=request.duty if self.drive is Wiring.direct else 0,
-            pack_V=min(loaded) / 1e6 if loaded else None,
-            pack_open_V=unloaded[0] / 1e6 if unloaded else None,
-            peak_A=max(map(current_uA, bins)) / 1e6 if bins else None,
-            edges=edges,
-            bins=bins,
-            spoiled=spoiled,
-        )
 
     # ------------------------------------------------------------------ events
 
@@ -402,7 +322,7 @@ class RollerLauncher:
             case _:
                 pass  # of a trial that is over, or READY
 
-    def _take_edges(self, message: Edges, watch: _Watch | None) -> None:
+    def _take_edges(self, message: Edges, watch: Watch | None) -> None:
         name = Channel(message.channel).name
         for word in message.edges:
             tick = message.tick - ((message.tick - (word >> 1)) & 0x7FFFFFFF)

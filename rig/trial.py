@@ -47,3 +47,19 @@ class TrialRecord:
     edges: tuple[tuple[int, str, int], ...]
     bins: tuple[int, ...]
     spoiled: str
+
+
+@dataclass(frozen=True, slots=True)
+class PressRequest:
+    """One press to make.
+
+    tick: earliest MCU tick of actuation, 0 = at once. hopper: cards believed inside. run_ms, duty (of 255): for `direct`.
+    """
+
+    number: int
+    burst: int
+    index: int
+    tick: int
+    hopper: int
+    run_ms: int = 0
+    duty: int = 255

@@ -7,7 +7,7 @@ It knows a database and nothing of rigs or statistics; it hands out plain record
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -285,6 +285,12 @@ class Store:
             connection = connection.execution_options(launchrig_read=True)
             with connection.begin():
                 yield connection
+
+
+def load_runs(store_name: str, refs: Sequence[str]) -> list[RunData]:
+    """The runs that `refs` name, each by number or as ``last``, in that order. Raises `StoreError` when one is missing."""
+    with Store.open(store_name, create=False) as store:
+        return [store.load("last" if ref == "last" else int(ref)) for ref in refs]
 
 
 @contextmanager

@@ -116,10 +116,10 @@ class Avr:
     `eeprom` is the content from address 0 on (the rest is erased). `flash_hex` is loaded over the ELF; when it reaches
     into the boot section, resets lead to it, as with the boot fuse of an Uno, and only code there can write the flash. `vcd`
     is written as it runs. `audit` (None: as the environment asks) runs one instruction at a time, which busy code pays for
-    with half its speed, and makes `Stats.longest_off` exact. `raw` is for the conformance suite alone: libsimavr with every fault that it has, edges and bytes raised as any host would raise
-    them. `Output.value` is then what the pin's IRQ was raised with; analog points, resets in `Step`, `vcd`, `audit` and all
-    of `Stats` but `cycles`, `turns`, `naps` and `echoes` do not exist there. `quiet` keeps what the simulator has to say of a
-    foreign firmware off the terminal.
+    with half its speed, and makes `Stats.longest_off` exact. `quiet` keeps what the simulator has to say of a foreign
+    firmware off the terminal. `raw` is for the conformance suite alone: libsimavr with every fault that it has, edges and
+    bytes raised as any host would raise them. `Output.value` is then what the pin's IRQ was raised with; analog points,
+    resets in `Step`, `vcd`, `audit` and all of `Stats` but `cycles`, `turns`, `naps` and `echoes` do not exist there.
 
     Raises `TwinUnavailableError` when avrtwin cannot be built or started, `BadRigError` for a file that is no AVR
     firmware or cannot be written.

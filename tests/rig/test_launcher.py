@@ -11,9 +11,10 @@ from dataclasses import replace
 import pytest
 
 from rig.errors import ResetLoopError, RigFaultError, StopAskedError, TwinUnavailableError
-from rig.launcher import Happening, PressRequest, RollerLauncher, TrialLostError
+from rig.launcher import Happening, RollerLauncher, TrialLostError
 from rig.open import open_rig
 from rig.rig import Rig
+from rig.trial import PressRequest
 from rig.wire.messages import STOP_SEND, TICK_HZ, Power, Press, Result, Wiring
 from tests.twins import INTERLOCK, LID, TAME, OtherLink, bench_of, driven, launcher_on
 

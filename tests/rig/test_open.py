@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import pytest
 
 from rig.errors import BadRigError, NotOurBoardError
-from rig.launcher import PressRequest
 from rig.links.faulty import FaultyLink
 from rig.links.serial import SerialLink
 from rig.open import open_rig
 from rig.rig import Rig
+from rig.trial import PressRequest
 from tests.twins import TAME, bench_of, launcher_on
 
 

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rig.errors import OperatorNeededError
-from rig.launcher import Happening, PressRequest
+from rig.launcher import Happening
 from rig.open import open_rig
 from rig.operator import WORK, ConsoleOperator, NoOperator, Operator, Sensor
 from rig.rig import Rig
+from rig.trial import PressRequest
 from tests.twins import TAME, bench_of, launcher_on
 
 

@@ -10,8 +10,9 @@ import random
 
 import pytest
 
-from rig.launcher import PressRequest, RollerLauncher
+from rig.launcher import RollerLauncher
 from rig.links.twin import TwinLink
+from rig.trial import PressRequest
 from rig.wire.messages import Channel, Power, Press, Reason, Verdict, Wiring
 from tests.system.edges import (
     BEAM_A,

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a board told of one press to the record of the trial: judged again, compared with the board's own word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rig.trial import PressRequest, TrialRecord
+from rig.verdict import ENDED_FROM_OUTSIDE, Edge, current_uA, driven, judge, pack_uV
+from rig.wire.messages import Reason, TrialEnd, Verdict, Wiring
+
+
+class Watch:
+    """Collects what the board reports of one trial."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.actuated: int | None = None
+        self.edges: list[Edge] = []
+        self.bins: list[int] = []
+        self.end: TrialEnd | None = None
+        self.gap = False
+
+
+def record_of(request: PressRequest, watch: Watch, drive: Wiring, settings: Mapping[str, int], lost: str = "") -> TrialRecord:
+    """The trial as observed and judged; `settings` are the board's, `lost` names what cut the observation short."""
+    edges, bins, end = tuple(sorted(watch.edges)), tuple(watch.bins), watch.end
+    reason = Reason(end.reason) if end else Reason.none
+    judged = judge(
+        drive=drive,
+        actuated_tick=watch.actuated,
+        edges=edges,
+        bins=bins,
+        hopper=request.hopper,
+        settings=settings,
+        reason=reason,
+    )
+    # A trial that was cut short may end before the board has looked at its last sound.
+    accepted = end.accepted if end and reason in ENDED_FROM_OUTSIDE else judged.accepted
+    agree = end and (end.verdict, end.accepted, end.cleared, end.sticking, end.roller_ms) == (
+        judged.verdict,
+        accepted,
+        judged.cleared,
+        judged.sticking,
+        judged.roller_ms,
+    )
+    spoiled = lost or ("samples_missing" if watch.gap else "" if agree else "verdicts_differ")
+    marks = driven(bins, drive, settings["roller_on_mA"])
+    loaded = [pack_uV(sample) for sample, mark in zip(bins, marks, strict=True) if mark]
+    # In the bin after a driven one the voltage may have been sampled before the drive went off.
+    unloaded = [pack_uV(each) for each, *near in zip(bins, marks, (False, *marks), strict=False) if not any(near)]
+    return TrialRecord(
+        number=request.number,
+        kind="press",
+        drive=drive.name,
+        burst=request.burst,
+        burst_index=request.index,
+        tick=watch.actuated,
+        verdict=Verdict.fault.name if spoiled else judged.verdict.name,
+        reason=spoiled or reason.name,
+        mcu_verdict=Verdict(end.verdict).name if end else "",
+        accepted=bool(accepted),
+        cleared=judged.cleared,
+        sticking=judged.sticking,
+        roller_ms=judged.roller_ms,
+        hopper=request.hopper,
+        run_ms=request.run_ms,
+        duty=request.duty if drive is Wiring.direct else 0,
+        pack_V=min(loaded) / 1e6 if loaded else None,
+        pack_open_V=unloaded[0] / 1e6 if unloaded else None,
+        peak_A=max(map(current_uA, bins)) / 1e6 if bins else None,
+        edges=edges,
+        bins=bins,
+        spoiled=spoiled,
+    )
