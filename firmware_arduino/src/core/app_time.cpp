@@ -20,6 +20,8 @@ constexpr Slice kEepromByte = slices(5);    // one write, 3.4 ms
 static_assert(protocol::kPulseMaxMs + 10 <= kShortestMaxOnMs, "no pulse is cut by the guard");
 constexpr Slice kRest = slices(1000);       // the loop must come by once in 1.05 s to carry the overflows
 
+inline Slice sooner(Slice a, Slice b) { return a < b ? a : b; }
+
 }  // namespace
 
 // One look at everything that waits.
@@ -30,13 +32,14 @@ void App::timers() {
   if (guard_.anything_on() && !board::interlock_closed()) Guard::trip(Cause::interlock_open);
   alarm_ = tick.overflows;  // the old alarm is void
   reschedule_ = false;
-  within(boot_timer(now), tick);
-  within(silence_timer(now), tick);
-  within(pulse_timer(now), tick);
-  within(edges_timer(now), tick);
+  Slice wait = boot_timer(now);
+  wait = sooner(wait, silence_timer(now));
+  wait = sooner(wait, pulse_timer(now));
+  wait = sooner(wait, edges_timer(now));
   const Slice retry = link_.retry(now);
-  if (retry) within(retry, tick);
-  if (settings_.save()) within(kEepromByte, tick);
+  if (retry) wait = sooner(wait, retry);
+  if (settings_.save()) wait = sooner(wait, kEepromByte);
+  within(wait, tick);
   moment_timer(tick);
 }
 
@@ -52,8 +55,8 @@ void App::set_alarm(uint32_t overflow, const Tick& now) {
   if (static_cast<int32_t>(set) > 0 && set <= ahead) return;
   alarm_ = ahead ? overflow : overflow + 1;
   board::wake_at(static_cast<uint8_t>(alarm_));
-  // Should it have passed meanwhile, the count would meet it again only 256 overflows (1.05 s) later.
-  if (static_cast<int32_t>(board::now().overflows - alarm_) >= 0) board::raise(due::alarm);
+  // The next overflow may have passed meanwhile, and the count would meet it again only 256 overflows (1.05 s) later.
+  if (ahead <= 1 && static_cast<int32_t>(board::now().overflows - alarm_) >= 0) board::raise(due::alarm);
 }
 
 Slice App::boot_timer(Slice now) {
