@@ -145,9 +145,11 @@ class Board:
             try:
                 if not isinstance(error, ControllerResetError):
                     self.link.reopen()
-                self.boot = self._discover()
-                if self.boot.uuid != uuid:
-                    raise NotOurBoardError(f"board {self.boot.uuid.hex()} answers where {uuid.hex()} was; put that one back")
+                    self.boots.reopened()
+                boot = self._discover()
+                if boot.uuid != uuid:
+                    raise NotOurBoardError(f"board {boot.uuid.hex()} answers where {uuid.hex()} was; put that one back")
+                self.boot = boot
                 self._open()
                 return
             except (LinkLostError, NotOurBoardError, PortBusyError, PortDeniedError, ControllerResetError) as again:

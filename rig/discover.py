@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from rig.errors import BadRigError, NotOurBoardError, ProtocolMismatchError, ResetLoopError, RigError, StopAskedError
 from rig.links.base import Link
+from rig.links.faults import PREFIX
+from rig.links.faulty import FaultyLink
 from rig.links.serial import SerialLink
 from rig.links.serial import ports as ports_of_this_machine
 from rig.wire.messages import PROTOCOL_HASH, Boot, ResetFlag
@@ -37,8 +39,12 @@ RESET_REMEDIES = {
 
 
 def flash_with(port: str = "") -> str:
-    """The command that puts the right firmware on the board at `port`."""
-    return f"flash it with: launchrig flash --port {port or 'PORT'}"
+    """What puts the right firmware on the board at `port`; empty is the twin, which nobody can flash there."""
+    if not port:
+        return "leave elf= away, or build the firmware: ./dev firmware"
+    if "://" in port:
+        return "flash it on the machine where it is plugged in, with: launchrig flash --port PORT"
+    return f"flash it with: launchrig flash --port {port}"
 
 
 def ours(boot: Boot, port: str = "") -> Boot:
@@ -76,6 +82,10 @@ class BootWatch:
                 f"{_at(self._port)}the board resets again and again: {len(self._resets)} times within "
                 f"{now - self._resets[0]:.1f} s, boot {boot.boot_count} now, {_cause(boot)}"
             )
+
+    def reopened(self) -> None:
+        """The port was opened again, which resets the board once more and is no fault of it."""
+        self._count = None
 
     def settled(self) -> None:
         """The board has done its work meanwhile: what was counted is forgotten."""
@@ -137,7 +147,13 @@ def listen(
             f"{_at(port)}the board speaks another protocol than this host's {PROTOCOL_HASH:08x}: whole frames came, "
             f"and this host knows none of them; {flash_with(port)}"
         )
-    lead = f"{_at(port)}not a launchrig board: listened {seconds:.0f} s and"
+    listened = f"listened {seconds:.0f} s and"
+    if isinstance(link, FaultyLink):
+        came = f"{heard} bytes came, none of them a BOOT" if heard else "nothing came"
+        raise NotOurBoardError(
+            f"{_at(port)}no board is heard: {listened} {came}; the faults that were asked for may be the cause: try without {PREFIX}"
+        )
+    lead = f"{_at(port)}not a launchrig board: {listened}"
     if not heard:
         raise NotOurBoardError(f"{lead} it said nothing; {flash_with(port)}")
     raise NotOurBoardError(
@@ -239,7 +255,8 @@ class BoardFinder:
         which = f"whose UUID begins with {self.prefix}" if self.prefix else "of ours"
         if not found:
             raise NotOurBoardError(f"no board {which}: this machine has no serial port; plug the board in")
-        raise NotOurBoardError(f"no board {which} at {len(found)} ports: {self._list(found.values())}; see: launchrig doctor")
+        where = "1 port" if len(found) == 1 else f"{len(found)} ports"
+        raise NotOurBoardError(f"no board {which} at {where}: {self._list(found.values())}; see: launchrig doctor")
 
     @staticmethod
     def _list(found: Iterable[Found]) -> str:

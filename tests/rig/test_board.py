@@ -278,3 +278,35 @@ def test_a_stop_that_is_never_confirmed_says_to_cut_the_power_by_hand(twin: Rig)
     with pytest.raises(LinkLostError, match="NOT CONFIRMED SAFE"):
         board.stop()
     assert said.count(bytes(STOP_SEND)) == 5
+
+
+# ---------------------------------------------------------------------- taken again
+
+
+class Exchanged(OtherLink):
+    """A link whose far side is another board from the next `reopen` on."""
+
+    def __init__(self, first: Link, second: Link) -> None:
+        super().__init__(first)
+        self._second = second
+
+    def reopen(self) -> None:
+        self._link = self._second
+        self._link.reopen()
+
+
+def test_another_board_in_the_place_of_a_lost_one_is_never_taken_for_it(twin: Rig) -> None:
+    other = open_rig(TAME.replace("seed=7", "seed=8"))
+    try:
+        exchanged = Exchanged(twin.link, other.link)
+        twin.link = exchanged
+        board = connect(twin)
+        mine, stranger = board.boot.uuid, other.new_uuid()
+        for _ in range(2):
+            with pytest.raises(
+                LinkLostError, match=f"did not come back within 5 s: board {stranger.hex()} answers where {mine.hex()} was"
+            ):
+                board.reconnect(LinkLostError("the cable"), 5.0)
+            assert board.boot.uuid == mine
+    finally:
+        other.close()

@@ -60,9 +60,16 @@ void start() {
   // The Arduino core's one interrupt goes first; from there on only what is started below can interrupt.
   TIMSK0 = 0;
   outputs_off();
-  PORTB |= kBeamA;
-  PORTC |= kInterlock | kLid;
-  PORTD |= kBeamB;
+  // Every pin is an input until the guard energises one. An old bootloader jumps here with D13 as its lamp's output, against
+  // whatever the toy's sound says; one that was entered by SPI or TWI would leave those in charge of their pins.
+  DDRB = 0;
+  DDRC = 0;
+  DDRD = 0;
+  SPCR = 0;
+  TWCR = 0;
+  PORTB = kBeamA;
+  PORTC = kInterlock | kLid;
+  PORTD = kBeamB;
   GPIOR0 = 0;
   GPIOR1 = 0;
   GPIOR2 = 0;

@@ -12,9 +12,12 @@ from intelhex import IntelHex
 from rig.errors import BadRigError
 from rig.firmware import FLASH_BYTES, flash_image, packaged
 from rig.flash import Listener
+from rig.open import open_rig
+from rig.trial import PressRequest
 from rig.twin import bootloader
 from rig.twin.avr import CYCLE_HZ, Avr
 from rig.twin.rig import make_twin
+from tests.twins import TAME, launcher_on
 
 MS = CYCLE_HZ // 1000
 OK = b"\x14\x10"
@@ -208,3 +211,21 @@ def put(where: Path, monkeypatch: pytest.MonkeyPatch, start: int, code: bytes) -
     image.puts(start, code)
     image.write_hex_file(str(path))
     return path
+
+
+@pytest.mark.parametrize("name", ["optiboot", "atmegaboot"])
+def test_presses_are_what_they_are_without_a_bootloader_whatever_it_has_left_behind(name: str) -> None:
+    def pressed(url: str) -> list[tuple[str, int, int]]:
+        rig = open_rig(url)
+        try:
+            rig.preload(40)
+            launcher = launcher_on(rig)
+            launcher.prepare()
+            records = [launcher.press(PressRequest(n, n, 0, launcher.tick_now() + CYCLE_HZ, 40)) for n in range(1, 5)]
+            return [(record.verdict, record.cleared, record.sticking) for record in records]
+        finally:
+            rig.close()
+
+    found = pressed(f"{TAME}&bootloader={name}")
+    assert found == pressed(f"{TAME}&bootloader=none")
+    assert {verdict for verdict, _, _ in found} == {"ok"}
