@@ -17,7 +17,7 @@ from controller.ledger import FillAccount, History
 from controller.store.records import Trial
 from controller.store.store import Store
 from rig.errors import OperatorNeededError, RigError, StopAskedError
-from rig.launcher import Happening, RollerLauncher, TrialLostError
+from rig.launcher import Happening, RollerLauncher
 from rig.rig import Rig
 from rig.trial import PressRequest, TrialRecord
 from rig.wire.messages import TICK_HZ, Wiring
@@ -27,6 +27,8 @@ SLIPS_BEFORE_LOOK = 3
 # After this many trials in a row that told nothing, the rig is broken: one cause, not twenty failures.
 WASTED = ("fault", "rejected", "aborted")
 WASTED_BEFORE_END = 5
+# From the end of a trial that was cut short until nothing moves any more.
+REST_S = 0.5
 # A toy sounds when its lid closes; a press must not be taken for accepted by that sound.
 LID_SOUND_S = 2.0
 # The MCU acts on its 2 ms tick; what comes later than twice that was held up.
@@ -147,9 +149,11 @@ class CampaignRun:
         pace_ticks = round(self._campaign.pace_s * TICK_HZ)
         self._reload(launcher)
         for number in range(1, self._campaign.trials + 1):
-            launcher.mend()
-            account = self._fresh_account(launcher)
             gaps = self._gaps
+            launcher.mend()
+            if self._gaps != gaps:
+                self._due_tick = launcher.tick_now() + pace_ticks
+            account = self._fresh_account(launcher)
             trial = self._press(
                 launcher,
                 account,
@@ -164,7 +168,7 @@ class CampaignRun:
                 ),
             )
             bursts.step(trial.fired)
-            self._due_tick = (self._next_due(trial) if self._gaps == gaps else launcher.tick_now()) + pace_ticks
+            self._due_tick = self._next_due(trial) + pace_ticks
             self._on_progress(Progress(trial, number, self._campaign.trials, self._dealt))
             if self._stop_asked():
                 raise StopAskedError("stopped by the operator")
@@ -185,11 +189,7 @@ class CampaignRun:
         return self._due_tick if 0 <= late <= ON_TIME_TICKS else trial.tick
 
     def _press(self, launcher: RollerLauncher, account: FillAccount, request: PressRequest) -> Trial:
-        try:
-            return self._keep(launcher.press(request), account)
-        except TrialLostError as lost:
-            self._keep(lost.record, account)
-            raise lost.cause from lost
+        return self._keep(launcher.press(request), account)
 
     def _keep(self, record: TrialRecord, account: FillAccount) -> Trial:
         trial, self._history = self._history.place(record, account.number)
@@ -206,7 +206,7 @@ class CampaignRun:
         if self._wasted >= WASTED_BEFORE_END:
             raise RigBrokenError(f"{self._wasted} trials in a row came to nothing; the last is {trial.verdict} ({trial.reason})")
         self._slips = 0 if trial.dealt else self._slips + (trial.verdict in ("slip", "empty"))
-        if trial.sticking or trial.verdict == "jam" or launcher.levels.get("beam_a"):
+        if self._is_blocked(launcher, trial):
             cards = self._rig.operator.clear_mouth(launcher.idle)
             account.clear_mouth(cards, trial.sticking)
             self._store.add_event(
@@ -216,6 +216,13 @@ class CampaignRun:
             self._rig.operator.clean(launcher.idle)
             self._store.add_event(self._run_id, kind="clean", tick=launcher.tick_now(), trial=trial.number, data={})
             self._reload(launcher)
+
+    def _is_blocked(self, launcher: RollerLauncher, trial: Trial) -> bool:
+        """Whether cards are left in the mouth. Of a trial that was spoiled the board is asked, when all has come to rest."""
+        if trial.verdict in WASTED:
+            launcher.idle(REST_S)
+            launcher.look()
+        return bool(trial.sticking or trial.verdict == "jam" or launcher.levels.get("beam_a") or launcher.levels.get("beam_b"))
 
     def _fresh_account(self, launcher: RollerLauncher) -> FillAccount:
         if self._account is None or self._account.hopper == 0:

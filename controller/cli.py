@@ -7,10 +7,9 @@ The only module that imports typer. What the commands do lives elsewhere; here i
 from __future__ import annotations
 
 import os
-import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -138,6 +137,14 @@ def _run_ref(text: str) -> str:
     return text
 
 
+def _refuse_beside(option: str, context: typer.Context, fitting: set[str]) -> None:
+    """Refuse whatever was given beside `option` that would do nothing; `fitting` are names of parameters."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in fitting:
+            raise RefusedError(f"{context.command.name}: {parameter.opts[0]} does nothing beside {option}; leave one of them away")
+
+
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", parser=_run_ref, help="Run id, or last.")]
 
 
@@ -250,6 +257,7 @@ def report(
 
 @app.command(epilog=EXIT_CODES)
 def twin(
+    context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="Which twin, with its parameters.")] = "twin:roller",
     listing: Annotated[bool, typer.Option("--list", help="Print every parameter with unit, default, source and tag.")] = False,
     pty: Annotated[
@@ -263,6 +271,8 @@ def twin(
 
     if listing == pty:
         raise RefusedError("twin: say one of --list and --pty")
+    if listing:
+        _refuse_beside("--list", context, {"listing", "url"})
     console = _console()
     if listing:
         list_parameters(url, console)
@@ -272,7 +282,7 @@ def twin(
 
 @app.command(epilog=EXIT_CODES)
 def flash(
-    port: Annotated[str | None, typer.Option("--port", help="The board's port; default the only one there is.")] = None,
+    port: Annotated[str | None, typer.Option("--port", help="The board's port; default the only USB port there is.")] = None,
     hex_file: Annotated[Path | None, typer.Option("--hex", help="Intel hex file; default the firmware of this launchrig.")] = None,
     foreign: Annotated[bool, typer.Option("--foreign", help="Write a --hex that is not firmware of this launchrig.")] = False,
 ) -> None:
@@ -284,6 +294,7 @@ def flash(
 
 @app.command(epilog=EXIT_CODES)
 def doctor(
+    context: typer.Context,
     rig: Annotated[str | None, typer.Option("--rig", help="The rig to examine; default every board on this machine.")] = None,
     json_wanted: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
     frames: Annotated[
@@ -302,6 +313,7 @@ def doctor(
     from rig.udev import rule
 
     if udev:
+        _refuse_beside("--udev", context, {"udev"})
         print(rule(), end="")
         return
     raise typer.Exit(examine(rig, frames, json_wanted, _console()))
@@ -335,24 +347,22 @@ def selftest(
 # ---------------------------------------------------------------------- errors
 
 
-def main() -> None:
-    """Entry point: every error is one line on standard error and an exit code; a traceback is a bug."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+def main() -> int:
+    """Run the command and return its exit code: every error is one line on standard error; a traceback is a bug.
+
+    The signals raise KeyboardInterrupt by then.
+    """
     make_lasting()
     code = run(sys.argv[1:])
     finish()
-    sys.exit(code)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    return code
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with `arguments` and return its exit code."""
+    """Run the command with `arguments` and return its exit code; what it has printed is written out by then."""
     try:
-        code = int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
+        code = _run(arguments)
+        sys.stdout.flush()
         return _fail("aborted", Exit.aborted) if code == INTERRUPTED else code
     except RefusedError as error:
         return _fail(str(error), Exit.usage)
@@ -370,12 +380,20 @@ def run(arguments: list[str]) -> int:
                 raise
             text = f"a fault of launchrig itself: {type(error).__name__}: {error}; LAUNCHRIG_TRACEBACK=1 shows where"
             return _fail(text, Exit.rig_fault)
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(show())
-            return Exit.usage
         return _fail(" ".join(show().split()), getattr(error, "exit_code", Exit.usage))
 
 
+def _run(arguments: list[str]) -> int:
+    try:
+        return int(app(args=arguments, prog_name="launchrig", standalone_mode=False) or 0)
+    except Exception as error:
+        if type(error).__name__ != "NoArgsIsHelpError":
+            raise
+        print(error.format_message())  # type: ignore[attr-defined]
+        return Exit.usage
+
+
 def _fail(text: str, code: int) -> int:
-    print(f"launchrig: {text}", file=sys.stderr)
+    with suppress(OSError):  # the exit code tells what can be told no more
+        print(f"launchrig: {text}", file=sys.stderr)
     return code

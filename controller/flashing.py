@@ -11,9 +11,9 @@ from rich.console import Console
 
 from rig.errors import BadRigError, NotOurBoardError, TwinUnavailableError
 from rig.firmware import packaged
-from rig.flash import flash, flash_command, refuse_foreign
+from rig.flash import demand_local, flash, flash_command, refuse_foreign
 from rig.image import read_image
-from rig.links.serial import SerialLink, ports
+from rig.links.serial import Port, SerialLink, ports
 from rig.twin.rehearsal import rehearse
 from rig.wire.messages import BAUD, Boot, BootFlag
 
@@ -21,12 +21,16 @@ MEND_FILE = "leave --hex out to write the right one, or add --foreign to write t
 MEND_PACKAGED = "build the right one with: ./dev firmware"
 
 
-def the_only(devices: Sequence[str]) -> str:
-    """The one port there is. Raises `NotOurBoardError` when there is none, `BadRigError` that lists them when there are several."""
+def the_only(found: Sequence[Port]) -> str:
+    """The one USB port among `found`: another may lead to whatever hangs on the motherboard, and is taken only when it is named.
+
+    Raises `NotOurBoardError` when there is none, `BadRigError` that lists them when there are several.
+    """
+    devices = [each.device for each in found if each.vid is not None]
     if not devices:
-        raise NotOurBoardError("no serial port on this machine; plug the board in, or name its port with --port")
+        raise NotOurBoardError("no USB serial port here: plug the board in, or name its port with --port")
     if len(devices) > 1:
-        raise BadRigError(f"several serial ports: {', '.join(devices)}; name the board's, as in: {flash_command(devices[0])}")
+        raise BadRigError(f"several USB serial ports: {', '.join(devices)}; name the board's, as in: {flash_command(devices[0])}")
     return devices[0]
 
 
@@ -40,7 +44,7 @@ def told(boot: Boot) -> str:
 
 
 def flash_board(port: str | None, hex_file: Path | None, foreign: bool, console: Console) -> None:
-    """Program the board at `port` (None: the only one there is) with `hex_file` (None: the packaged firmware).
+    """Program the board at `port` (None: the only USB port) with `hex_file` (None: the packaged firmware).
 
     A file that is no firmware of this launchrig is written only when `foreign` says so. Raises a `RigError`.
     """
@@ -48,9 +52,11 @@ def flash_board(port: str | None, hex_file: Path | None, foreign: bool, console:
     def say(line: str) -> None:
         console.print(line, markup=False, highlight=False)
 
+    if port is not None:
+        demand_local(port)
     image = read_image(hex_file or packaged("hex"))
     mend = MEND_FILE if hex_file else MEND_PACKAGED
-    port = port or the_only([each.device for each in ports()])
+    port = the_only(ports()) if port is None else port
     baud = BAUD
     try:
         tried = rehearse(image.data)

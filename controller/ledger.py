@@ -79,4 +79,4 @@ class FillAccount:
     def clear_mouth(self, cards: int, counted: int) -> None:
         """Book `cards` pulled out of the mouth by hand, of which the last trial counted `counted` as sticking."""
         self.mouth += cards
-        self.jammed += cards - counted
+        self.jammed += max(0, cards - counted)

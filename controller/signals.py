@@ -2,7 +2,8 @@
 """INT, TERM and HUP: the first asks the run to stop, the second stops the outputs by itself and exits.
 
 The first only sets a flag, which the run looks at while it serves the link, so no transaction is ever cut in two. One wish may
-arrive twice: a terminal that is closed, or a program such as `timeout`, tells the process and then its whole group.
+arrive several times: a terminal that is closed, or a program such as `timeout`, tells the process and then its whole group, and
+a service manager may send TERM and HUP together.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rig.clock import Clock, WallClock
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ECHO_S = 0.5
-"""The same signal within this is the same wish."""
+"""Whatever signal comes within this of the first is the same wish."""
 
 UNSAFE = "STOP not waited for: NOT CONFIRMED SAFE, cut the power by hand"
 SAFE = "the outputs were off by then, confirmed"
@@ -48,7 +49,7 @@ class StopFlag:
         if not self.by:
             self.by, self._echoes_until = name, now + ECHO_S
             return
-        if name == self.by and now < self._echoes_until:
+        if now < self._echoes_until:
             return
         try:
             self.panic()

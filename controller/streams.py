@@ -43,7 +43,10 @@ def make_lasting() -> None:
 
 
 def finish() -> None:
-    """Write out what is left. What cannot be written by now is dropped: that was said, and decided the exit code."""
+    """Write out what is left after `run`, which raises what keeps it from that: the words of a command that has failed already.
+
+    So what cannot be written here is dropped: something worse was said, and decided the exit code.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -114,8 +115,9 @@ def run(words: Sequence[str], outcome: Outcome, log: TextIO) -> None:
             assert process.stderr
             for line in _lines(process.stderr.fileno(), lambda: began_with_port and not port.exists()):
                 outcome.take(line)
-                log.write(line + "\n")
-                log.flush()
+                with suppress(OSError):  # a full disk must not leave a board half written
+                    log.write(line + "\n")
+                    log.flush()
                 if outcome.attempts >= ATTEMPTS and not outcome.answered:
                     break
             else:

@@ -101,6 +101,7 @@ class Board:
         self.stop_asked = stop_asked
         self._answers: list[Message] = []
         self.stretches: list[Stretch] = []
+        self._hello_s = 0.0
         self._line = TickLine()
         self._life: int | None = None  # boot count that the line of ticks belongs to
         self.boot: Boot = self._discover()
@@ -119,6 +120,7 @@ class Board:
 
     def _open(self) -> None:
         clock = self.link.clock
+        self._hello_s = clock.now()
         for _ in range(2):  # a nonce that happens to be the one before is taken for a repetition and not answered
             self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
             deadline = clock.now() + COMMAND_S / 2
@@ -214,11 +216,15 @@ class Board:
             if boot.boot_count != self.boot.boot_count:
                 self.boot = ours(boot, self.link.path)
                 self.session.begin(self.boot, PROTOCOL_HASH, self._nonce())
-        elif boot.flags & BootFlag.fresh or boot.boot_count != self.boot.boot_count:
+        elif boot.boot_count != self.boot.boot_count or (boot.flags & BootFlag.fresh and not self._opened_just_now()):
             raise ControllerResetError(
                 f"the board was reset in use (boot {self.boot.boot_count} to {boot.boot_count}, "
                 f"cause bits {boot.reset_cause:#04x}); check its supply, and that nothing else opens the port"
             )
+
+    def _opened_just_now(self) -> bool:
+        """Whether a BOOT may still come that was said before HELLO was heard."""
+        return self.link.clock.now() < self._hello_s + COMMAND_S
 
     @property
     def last_tick(self) -> int:

@@ -151,7 +151,7 @@ def listen(
     if isinstance(link, FaultyLink):
         came = f"{heard} bytes came, none of them a BOOT" if heard else "nothing came"
         raise NotOurBoardError(
-            f"{_at(port)}no board is heard: {listened} {came}; the faults that were asked for may be the cause: try without {PREFIX}"
+            f"{_at(port)}no board is heard: {listened} {came}; the faults that were asked for may be why: try without {PREFIX}"
         )
     lead = f"{_at(port)}not a launchrig board: {listened}"
     if not heard:

@@ -7,10 +7,14 @@ endless loop, which leaves every output off, and at the end, once all else is ve
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from intelhex import IntelHex
 
@@ -28,6 +32,7 @@ PAGE_BYTES = 128
 HOLD_STILL = bytes.fromhex("f894ffcf")  # cli; rjmp to itself
 BOOT_S = 6.0  # the bootloader's second, a self-check, and patience
 LOOK_S = 0.25
+PORT = re.compile(r"/[^?]+|COM[0-9]+", re.IGNORECASE)
 
 Say = Callable[[str], None]
 OpenLink = Callable[[str, int], Link]
@@ -122,15 +127,20 @@ def refuse_foreign(image: Image, heard: Heard, mend: str) -> None:
 # ---------------------------------------------------------------------- programming
 
 
+def demand_local(port: str) -> None:
+    """Raise `BadRigError` when `port` is another thing than the name of a serial port of this machine."""
+    if not PORT.fullmatch(port) or not port.isprintable():
+        raise BadRigError(f"{port!r}: a board is flashed over a serial port of this machine, such as /dev/ttyACM0 or COM3")
+
+
 def flash(port: str, image: Image, baud: int, say: Say, open_link: OpenLink, log: Path) -> Boot:
     """Write `image` to the board at `port`, verify it, and wait for the BOOT that proves it. Returns that BOOT.
 
-    `baud` (bit/s) is the rate at which the image will talk. avrdude's own words go to `log`.
+    `baud` (bit/s) is the rate at which the image will talk. avrdude's own words go to `log`, if it can be written.
     Raises `FlashError` and other `RigError`s, each with what is on the board now and the way back.
     """
+    demand_local(port)
     program = avrdude.find()
-    if "://" in port or port.startswith("twin:"):
-        raise BadRigError(f"{port}: a board is flashed over a serial port of this machine, such as /dev/ttyACM0 or COM3")
     link = open_link(port, BAUD)  # says what is wrong with the port, who holds it, and so on
     link.held_for("flash")
     link.close()
@@ -149,9 +159,10 @@ def flash(port: str, image: Image, baud: int, say: Say, open_link: OpenLink, log
 
 def _program(program: str, port: str, image: Image, say: Say, log: Path) -> Loader:
     """Write and verify with the first bootloader that answers; which one that was."""
-    log.parent.mkdir(parents=True, exist_ok=True)
     outcome: Outcome | None = None
-    with tempfile.TemporaryDirectory(prefix="launchrig-") as where, log.open("w", encoding="utf-8") as words:
+    with tempfile.TemporaryDirectory(prefix="launchrig-") as where, ExitStack() as ending:
+        kept, words = _log(log, say)
+        ending.callback(_close, words)
         files = parts(image.data, Path(where))
         for loader in LOADERS:
             if outcome is not None:
@@ -171,8 +182,23 @@ def _program(program: str, port: str, image: Image, say: Say, log: Path) -> Load
             if outcome.answered:
                 break
     assert outcome is not None
-    judge(port, outcome, [size for _, size in files], log)
+    judge(port, outcome, [size for _, size in files], kept)
     return loader
+
+
+def _log(log: Path, say: Say) -> tuple[Path | None, TextIO]:
+    """`log` and what writes to it. A log that cannot be written keeps nobody from programming: None, then, and nowhere."""
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return log, log.open("w", encoding="utf-8")
+    except OSError as error:
+        say(f"{log}: cannot be written ({error.strerror}); avrdude's words are not kept")
+        return None, Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _close(words: TextIO) -> None:
+    with suppress(OSError):  # a full disk
+        words.close()
 
 
 def parts(data: bytes, where: Path) -> list[tuple[Path, int]]:
@@ -190,11 +216,11 @@ def parts(data: bytes, where: Path) -> list[tuple[Path, int]]:
     return files
 
 
-def judge(port: str, outcome: Outcome, sizes: Sequence[int], log: Path) -> None:
+def judge(port: str, outcome: Outcome, sizes: Sequence[int], log: Path | None) -> None:
     """Raise the `FlashError` that `outcome` amounts to, unless all of `sizes` bytes were verified."""
     if outcome.code == 0 and outcome.verified == list(sizes) and outcome.signature == avrdude.SIGNATURE:
         return
-    words = f"; avrdude's words are in {log}"
+    words = f"; avrdude's words are in {log}" if log else ""
     if not outcome.answered:
         raise FlashError(
             f"{port}: no bootloader answers ({outcome.trouble or 'not a word'}); nothing was written; is it the right port, is "

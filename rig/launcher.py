@@ -63,15 +63,6 @@ class Happening:
     data: dict[str, int | str]
 
 
-class TrialLostError(RigError):
-    """The link or the board went away in mid-trial for good. `cause` says how, `record` is what was observed, as a `fault`."""
-
-    def __init__(self, cause: RigError | StopAskedError, record: TrialRecord) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-        self.record = record
-
-
 class RollerLauncher:
     """A roller launcher on a board. Construction only connects; `prepare` switches the toy's supply as the wiring needs it."""
 
@@ -97,6 +88,7 @@ class RollerLauncher:
         self._stop_asked = stop_asked
         self._patience_s = patience_s
         self._recoveries = 0  # since the last trial that was observed to its end
+        self._lost: tuple[RigError, int] | None = None  # in this trial, and not yet taken again
         self._latched: list[Fault] = []  # told since the board was prepared
         self._watch: Watch | None = None
         self.levels: dict[str, int] = {}
@@ -119,13 +111,16 @@ class RollerLauncher:
     def asked(self, ask: Callable[[Board], T]) -> T:
         """What `ask` finds out of the board; when that is lost meanwhile it is taken again, prepared, and asked again."""
         while True:
+            self._take_lost()
             try:
                 return ask(self.board)
             except (LinkLostError, ControllerResetError) as error:
                 self._recover(error)
 
     def _holding(self, step: Callable[[], None]) -> None:
-        """Take `step`; when the board is lost meanwhile, take it again and be content: it stands prepared."""
+        """Take `step`; when the board is lost, or was in the last trial, take it again and be content: it stands prepared."""
+        if self._take_lost():
+            return
         try:
             step()
         except (LinkLostError, ControllerResetError) as error:
@@ -155,39 +150,54 @@ class RollerLauncher:
             self._tell("fault_cleared", status.tick, {"cause": cause.name})
             status = board.status()
 
-    def _recover(self, cause: RigError) -> None:
-        """Take a lost board again and prepare it as it was; what lies between is told as a `gap`, unobserved.
+    def _take_lost(self) -> bool:
+        """Take a board again that was lost in the last trial. Whether there was one."""
+        lost, self._lost = self._lost, None
+        if lost:
+            self._recover(*lost)
+        return lost is not None
+
+    def _recover(self, cause: RigError, trial: int = 0) -> None:
+        """Take a board again that was lost in `trial` (0: between trials) and prepare it as it was; tells the `gap`.
 
         Raises a `RigError` when the board does not come back, or goes again and again.
         """
         board = self.board
         clock = board.link.clock
-        began, last_tick, boot_count = clock.now(), board.last_tick, board.boot.boot_count
-        self._on_happening(Happening("lost", None, self._watch.number if self._watch else None, {"cause": str(cause)}))
-        error = cause
+        give_up = clock.now() + self._patience_s
+        error, gap = cause, self._lose(cause, trial)
         while True:
             self._recoveries += 1
             if self._recoveries > MOST_RECOVERIES:
                 raise RigFaultError(f"lost {MOST_RECOVERIES} times in a row, with no trial between them: {error}") from error
             self.levels.clear()
             board.session.renew_s = IDLE_RENEW_S
-            left_s = max(0.0, began + self._patience_s - clock.now())
+            back = False
             try:
-                board.reconnect(error, left_s)
-                gap: dict[str, int | str] = {
-                    "cause": str(cause),
-                    "lost_tick": last_tick,
-                    "ms": round((clock.now() - began) * 1000),
-                    "boot_before": boot_count,
-                    "boot_after": board.boot.boot_count,
-                }
-                self._tell("gap", board.stretches[-1].first_tick, gap, self._watch.number if self._watch else 0)
+                board.reconnect(error, max(0.0, give_up - clock.now()))
+                back = True
+                self._tell("gap", board.stretches[-1].first_tick, gap(), trial)
                 self._prepare()
                 return
             except (LinkLostError, ControllerResetError) as again:
-                if clock.now() >= began + self._patience_s:
-                    raise
                 error = again
+                if back:
+                    gap = self._lose(again, trial)  # what was told to be back is gone again
+                if clock.now() >= give_up:
+                    raise
+
+    def _lose(self, cause: RigError, trial: int) -> Callable[[], dict[str, int | str]]:
+        """Tell that the board is lost; what comes back tells of the gap, once the board is there again."""
+        board, clock = self.board, self.board.link.clock
+        began, last_tick, boot_count = clock.now(), board.last_tick, board.boot.boot_count
+        self._on_happening(Happening("lost", None, trial or None, {"cause": str(cause)}))
+        return lambda: {
+            "cause": str(cause),
+            "lost_tick": last_tick,
+            "ms": round((clock.now() - began) * 1000),
+            "boot_before": boot_count,
+            "boot_after": board.boot.boot_count,
+        }
 
     def power(self, on: bool) -> None:
         """Switch the toy's supply and wait until it has settled."""
@@ -216,6 +226,11 @@ class RollerLauncher:
                 raise StopAskedError("stopped by the operator")
             self.board.serve(moment)
 
+    def look(self) -> None:
+        """Learn the level of every input from the board itself: edges may have been lost."""
+        inputs = self.asked(Board.status).inputs
+        self.levels = {channel.name: inputs >> channel & 1 for channel in Channel}
+
     def tick_now(self) -> int:
         """The MCU tick now, to within a frame's delay."""
         return self.board.tick_at(self.board.link.clock.now())
@@ -225,9 +240,8 @@ class RollerLauncher:
     def press(self, request: PressRequest) -> TrialRecord:
         """Make one press and watch it to its end.
 
-        Returns everything observed of it, judged. A trial that the link or the board spoiled comes back as `fault`, with
-        the board taken again and prepared. Raises `TrialLostError`, which carries what was observed until then, when the board
-        does not come back.
+        Returns everything observed of it, judged. A trial that the link or the board spoiled comes back as `fault`. A board
+        that was lost in it is taken again by what comes next, so that the trial can be put in its place before the gap.
         """
         board = self.board
         if request.tick:
@@ -237,14 +251,9 @@ class RollerLauncher:
         try:
             self._make(request, watch)
         except (LinkLostError, ControllerResetError) as error:
-            record = record_of(
-                request, watch, self.drive, self.settings, "reset" if isinstance(error, ControllerResetError) else "link"
-            )
-            try:
-                self._recover(error)
-            except (RigError, StopAskedError) as final:
-                raise TrialLostError(final, record) from final
-            return record
+            self._lost = (error, request.number)
+            lost = "reset" if isinstance(error, ControllerResetError) else "link"
+            return record_of(request, watch, self.drive, self.settings, lost)
         finally:
             self._watch = None
             board.session.renew_s = IDLE_RENEW_S
@@ -254,10 +263,12 @@ class RollerLauncher:
         return record_of(request, watch, self.drive, self.settings)
 
     def mend(self) -> None:
-        """Prepare the board again when a bad line, or a person at the bench between trials, has made it latch a fault.
+        """Take a board again that was lost in the last trial; prepare it again when a bad line, or a person at the bench
+        between trials, has made it latch a fault.
 
-        Raises `RigFaultError` for any other fault, and when it comes again and again.
+        Raises a `RigError` for any other fault, and when it comes again and again.
         """
+        self._take_lost()
         for fault in self._latched:
             cause = Cause(fault.cause)
             if not (cause in BY_LINE or (cause is Cause.interlock_open and not fault.trial)):

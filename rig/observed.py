@@ -61,7 +61,7 @@ def record_of(request: PressRequest, watch: Watch, drive: Wiring, settings: Mapp
         mcu_verdict=Verdict(end.verdict).name if end else "",
         accepted=bool(accepted),
         cleared=judged.cleared,
-        sticking=judged.sticking,
+        sticking=0 if lost else judged.sticking,
         roller_ms=judged.roller_ms,
         hopper=request.hopper,
         run_ms=request.run_ms,

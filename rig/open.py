@@ -18,7 +18,8 @@ from rig.wire.messages import BAUD
 
 TWIN = "twin:"
 BOARD = "board:"
-PORT = re.compile(r"/.+|COM\d+|(rfc2217|socket)://[^/:]+:\d+.*", re.IGNORECASE)
+PORT = re.compile(r"/.+|COM[0-9]+|(?:rfc2217|socket)://[^/:]+:([0-9]+).*", re.IGNORECASE)
+MOST_TCP_PORT = 65535
 BAUDS = range(300, 2_000_001)  # bit/s; the upper end is the fastest that a board at 16 MHz has
 EXAMPLES = (
     "twin:roller, twin:roller?seed=7, board:, board:UUID, /dev/ttyACM0, COM3, /dev/ttyACM0?baud=500000, rfc2217://host:port, "
@@ -46,6 +47,8 @@ def open_rig(url: str, *, seed: int | None = None, operator: str = "auto", vcd: 
 def _faulty(url: str, seed: int | None, vcd: Path | None) -> Rig:
     """The rig behind `faulty+`, its link wrapped; its URL has the seed of the faults, too."""
     said = parse_faulty_url(url)
+    if not said.inner.partition("?")[0]:
+        raise _no_rig(url)
     rig = _sound(said.inner, seed, vcd)
     known = (said.seed, rig.seed)
     fault_seed = next((each for each in known if each is not None), secrets.randbits(FAULT_SEED_BITS))
@@ -89,11 +92,19 @@ def _finder(port: str) -> Callable[[], str] | None:
     return BoardFinder(port[len(BOARD) :])
 
 
+def _no_rig(url: str) -> BadRigError:
+    return BadRigError(f"{url!r} names no rig; write for example {EXAMPLES}")
+
+
 def _port_and_baud(url: str) -> tuple[str, int]:
     """The port that `url` names without `baud=N`, and that rate in bit/s. Raises `BadRigError` for anything else."""
     port, _, query = url.partition("?")
-    if not PORT.fullmatch(port) and not port.startswith(BOARD):
-        raise BadRigError(f"{url!r} names no rig; write for example {EXAMPLES}")
+    named = PORT.fullmatch(port)
+    # what cannot be printed is in no port's name, and is not to reach the terminal with an error
+    if not (named or port.startswith(BOARD)) or not url.isprintable():
+        raise _no_rig(url)
+    if named and named[1] and int(named[1]) > MOST_TCP_PORT:
+        raise BadRigError(f"{url}: a network port is a number from 0 to {MOST_TCP_PORT}, and {named[1]} is none")
     parts = [part for part in query.split("&") if part]
     bauds = [part for part in parts if part.partition("=")[0] == "baud"]
     rest = [part for part in parts if part not in bauds]

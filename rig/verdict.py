@@ -117,6 +117,9 @@ def judge(
         >= settings["jam_ms"]
     )
 
+    # What was cut short was never quiet: whether the card in the beam stays there is not known.
+    quiet = reason not in ENDED_FROM_OUTSIDE and reason not in (Reason.interlock, Reason.timeout)
+
     rules = (
         (reason in ENDED_FROM_OUTSIDE, ENDED_FROM_OUTSIDE.get(reason, Verdict.fault)),
         (reason is Reason.interlock and actuated_tick is None, Verdict.rejected),
@@ -132,4 +135,4 @@ def judge(
         (True, Verdict.no_run),
     )
     verdict = next(verdict for holds, verdict in rules if holds)
-    return Judged(verdict, accepted, cleared, int(blocked_at_end and not (stalled or wedged)), roller_ms)
+    return Judged(verdict, accepted, cleared, int(blocked_at_end and quiet and not (stalled or wedged)), roller_ms)

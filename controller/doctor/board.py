@@ -7,13 +7,14 @@ They run in the table's order. When the board is lost on the way, the rest is sk
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.doctor.checks import Check, Finding, fail, of_error, ok, skipped, warn
 from rig import flash
 from rig.errors import ControllerResetError, LinkLostError, RigError, StopAskedError
 from rig.firmware import flash_image, packaged
+from rig.links.faults import PREFIX
 from rig.linktest import RATES, RateResult, built, damage, error_of, sweep
 from rig.rig import Rig
 from rig.selfcheck import Bench, wire_us
@@ -39,6 +40,15 @@ MEND_CAUSE: dict[Cause, str] = {
 """What to do about a latched fault, as `docs/faults.md` tells it at length."""
 
 MEND_LINE = "use a short USB cable of good make and no hub; keep it away from motor and coils"
+ASKED_FOR = f"faults were asked for by {PREFIX} in the rig's URL: leave it away to see the line as it is"
+
+LOSSES = {
+    "damaged": ("crc", "host_bad", "host_malformed"),
+    "lost": ("overrun", "ring_full"),
+    "sent again": ("resent", "host_resent"),
+}
+"""What a person is told of the counters of both ends. The others only tell of what follows from these."""
+FOLLOWING = "out of step"
 
 BEAM = {
     "beam_a": "beam A (D8) at the mouth",
@@ -54,6 +64,7 @@ class Patient:
     flash: str
     status: Status
     frames: int
+    faulty: bool
     _edges: dict[str, int] | None = None
 
     @property
@@ -68,6 +79,10 @@ class Patient:
         """What the board said of itself."""
         return self.bench.board.boot
 
+    def mend_line(self, remedy: str = MEND_LINE) -> str:
+        """What mends a bad line: `remedy`, unless its faults were asked for."""
+        return ASKED_FOR if self.faulty else remedy
+
     def level(self, channel: Channel) -> bool:
         """The level of an input now; true is the state that the channel is named for."""
         return bool(self.status.inputs >> channel & 1)
@@ -75,7 +90,7 @@ class Patient:
 
 def flash_command(rig: Rig) -> str:
     """The command that puts the right firmware on the board behind `rig`."""
-    url = rig.url.removeprefix("faulty+")
+    url = rig.url.removeprefix(PREFIX)
     if url.startswith("twin:"):
         return "leave elf= away, or build the firmware: ./dev firmware"
     return flash.flash_command(url.partition("?")[0])
@@ -199,7 +214,7 @@ def _round_trip(patient: Patient) -> Finding:
     said = f"{median / 1000:.1f} ms, of which the wire takes {wire / 1000:.1f} ms (median of {ROUND_TRIPS} empty commands)"
     if median > wire + SLOW_US:
         remedy = "an FTDI bridge waits for 16 ms unless told otherwise: install the udev rule (launchrig doctor --udev)"
-        return warn(said, remedy, **facts)
+        return warn(said, patient.mend_line(remedy), **facts)
     return ok(said, **facts)
 
 
@@ -207,8 +222,7 @@ def _losses(patient: Patient) -> Finding:
     losses = {name: count for name, count in patient.bench.board.counters().items() if count}
     if not damage(losses):
         return ok("none so far", losses=losses)
-    text = ", ".join(f"{name} {count}" for name, count in losses.items())
-    return warn(text, MEND_LINE, losses=losses)
+    return warn(f"{told(losses)} so far", patient.mend_line(), losses=losses)
 
 
 def _link(patient: Patient) -> Finding:
@@ -219,11 +233,12 @@ def _link(patient: Patient) -> Finding:
     if result.clean:
         return ok(f"{patient.frames} frames echoed at {result.baud} baud, nothing lost or damaged", **facts)
     if not damage(result.losses) and result.echoes.returned == result.echoes.sent:
-        return warn(f"{_words(result)}: answers are late", "close what keeps this machine busy; use no hub", **facts)
-    remedy = MEND_LINE
+        remedy = patient.mend_line("close what keeps this machine busy; use no hub")
+        return warn(f"{_words(result)}: answers are late", remedy, **facts)
+    remedy = patient.mend_line()
     if result.echoes.returned < result.echoes.sent or result.echoes.wrong:
         return fail(_words(result), remedy, **facts)
-    return warn(f"{_words(result)}; all of it was mended", remedy, **facts)
+    return warn(f"{_words(result)}, all mended", remedy, **facts)
 
 
 def _rates(patient: Patient) -> Finding:
@@ -235,10 +250,19 @@ def _rates(patient: Patient) -> Finding:
 
 
 def _words(result: RateResult) -> str:
-    echoes, lost = result.echoes, result.losses
+    echoes = result.echoes
     if echoes.returned < echoes.sent:
         return f"{echoes.returned} of {echoes.sent} frames came back at {result.baud} baud"
-    return f"{echoes.sent} frames echoed at {result.baud} baud with {', '.join(f'{n} {k}' for k, n in lost.items()) or 'delay'}"
+    wrong = f", {echoes.wrong} of them wrong" if echoes.wrong else ""
+    return f"{echoes.sent} frames echoed at {result.baud} baud{wrong}; {told(result.losses)}"
+
+
+def told(losses: Mapping[str, int]) -> str:
+    """What was lost on a line, for a person."""
+    sums = {words: sum(losses.get(name, 0) for name in names) for words, names in LOSSES.items()}
+    parts = [f"{words} {count}" for words, count in sums.items() if count]
+    following = sum(losses.values())
+    return ", ".join(parts) or (f"{FOLLOWING} {following}" if following else "no loss was counted")
 
 
 def _grouped(results: Sequence[RateResult]) -> str:
@@ -300,7 +324,7 @@ def examine(rig: Rig, where: str, frames: int, stop_asked: Callable[[], bool]) -
     try:
         wiring = Wiring(bench.board.boot.wiring).name
         yield Check(where, CONNECT, ok(f"a launchrig board, wiring {wiring}", wiring=wiring))
-        yield from _look(bench, Patient(bench, flash_command(rig), bench.board.status(), frames), where)
+        yield from _look(bench, Patient(bench, flash_command(rig), bench.board.status(), frames, rig.url.startswith(PREFIX)), where)
     except StopAskedError as error:
         stopped = error
     except RigError as error:

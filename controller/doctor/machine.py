@@ -23,7 +23,7 @@ from rig import __version__
 from rig.errors import RigError
 from rig.flash import flash_command
 from rig.links.lockfile import Holder, holder_of, who_has_open
-from rig.links.trouble import busy, denied
+from rig.links.trouble import busy, denied, is_no_port
 from rig.selfcheck import bootloader_at
 from rig.udev import INSTALL
 
@@ -186,8 +186,8 @@ def bootloader(port: str, stop_asked: Callable[[], bool]) -> Finding:
 
 
 def port_checks(path: str) -> list[Check]:
-    """What stands between this user and the port `path`; nothing for what is no device file."""
-    if not Path(path).is_char_device():
+    """What stands between this user and the port `path`; nothing for what is no serial port."""
+    if not Path(path).is_char_device() or is_no_port(path):
         return []
     holder = holder_of(path) or who_has_open(path)
     return [

@@ -18,6 +18,7 @@ from rig.discover import Found, find_boards
 from rig.errors import BadRigError, NotOurBoardError, RigError
 from rig.links.serial import Port, ports
 from rig.open import open_rig
+from rig.rig import Rig
 from rig.udev import known_usb
 from rig.wire.messages import STOP_SEND
 
@@ -31,9 +32,10 @@ def doctor(url: str | None, frames: int, json_wanted: bool, console: Console, he
     told = Teller(console)
     checks: list[Check] = []
     seen: list[dict[str, Any]] = []
+    machine = machine_checks(release)
     with stop_on_signals() as stop:
         chosen = _one(url, frames, stop) if url is not None else _every(ports() if here is None else here, frames, seen, stop)
-        for check in chain(machine_checks(release), chosen):
+        for check in chain(machine, chosen):
             checks.append(check)
             if not json_wanted:
                 told(check)
@@ -86,23 +88,25 @@ def _behind(port: Port, board: Found | None, frames: int, stop: StopFlag) -> Ite
 
 
 def _one(url: str, frames: int, stop: StopFlag) -> Iterator[Check]:
-    """The rig that the user has named."""
+    """The rig that the user has named. Raises `BadRigError` at once, before anything is told."""
     path = device_of(url)
     before = port_checks(path) if path else []
-    yield from before
-    if not _failed(before):
-        yield from _opened(url, frames, stop)
+    return iter(before) if _failed(before) else chain(before, _opened(url, frames, stop))
 
 
 def _opened(url: str, frames: int, stop: StopFlag) -> Iterator[Check]:
-    """The rig `url`, examined. Raises `BadRigError` for a URL that names no rig."""
+    """The rig `url`, opened now and examined later. Raises `BadRigError` for a URL that names no rig."""
     try:
         rig = open_rig(url, operator="none")
     except BadRigError:
         raise
     except RigError as error:
-        yield Check(url, CONNECT, of_error(error))
-        return
+        return iter([Check(url, CONNECT, of_error(error))])
+    return _examined(rig, url, frames, stop)
+
+
+def _examined(rig: Rig, url: str, frames: int, stop: StopFlag) -> Iterator[Check]:
+    """All that is found of `rig`, which is closed then."""
     silent = False
     try:
         rig.link.held_for("doctor")

@@ -20,7 +20,7 @@ from rig.clock import Clock, WallClock
 from rig.errors import BadRigError, LinkLostError
 from rig.links.lockfile import PortLock, who_has_open
 from rig.links.lockfile import holder_of as locked_by
-from rig.links.trouble import busy, why_not_opened
+from rig.links.trouble import busy, is_no_port, no_port, why_not_opened
 from rig.wire.messages import BAUD
 
 CHUNK = 4096  # bytes taken at once
@@ -162,7 +162,12 @@ class SerialLink:
         self.low_latency = _hurry(port)
 
     def _refuse_held(self, path: str) -> None:
-        """Look before touching: to open a port resets the board, which another program may be using."""
+        """Look before touching: to open a port resets the board, which another program may be using.
+
+        What is no port comes first: half of the machine has /dev/null open, and nobody is to be ended for that.
+        """
+        if is_no_port(path):
+            raise no_port(self.name)
         holder = locked_by(path)
         if holder and holder.pid == os.getpid():
             return  # whether by this link or by another, the descriptor's lock tells
@@ -186,9 +191,11 @@ class SerialLink:
     def _lost(self, doing: str, error: Exception) -> LinkLostError:
         """The far side is gone. The descriptor is closed at once: while one is left, the kernel keeps the port's name taken."""
         self._let_go()
-        return LinkLostError(
-            f"{self.name}: the port vanished while {doing} ({error}); plug the board in again and look at its cable"
-        )
+        if isinstance(error, serial.SerialTimeoutException):
+            said = f"the port takes nothing for {WRITE_S:.0f} s"
+        else:
+            said = f"the port vanished while {doing}"
+        return LinkLostError(f"{self.name}: {said}; plug the board in again and look at its cable")
 
     @staticmethod
     def _wait(port: Any, seconds: float) -> None:

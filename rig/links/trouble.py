@@ -11,18 +11,48 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 from rig.errors import BadRigError, NotOurBoardError, PortBusyError, PortDeniedError, RigError
 from rig.links.lockfile import Holder, holder_of, who_has_open
 
-ANOTHER = "or name another port with --rig"
+ANOTHER = "or name another port"
 UDEV = "launchrig doctor --udev prints a udev rule that does it for every user"
 JOIN_GROUP = {"alpine": "sudo addgroup {user} {group}"}
 """How a user joins a group where it is not done as everywhere else, by the ID in /etc/os-release."""
 
 
+SYSFS = Path("/sys/dev/char")
+
+
+def is_no_port(device: str) -> bool:
+    """Whether `device` is surely no serial port. It is not opened for that, which would reset a board."""
+    if os.name != "posix":
+        return False
+    try:
+        found = Path(device).stat()
+    except (OSError, ValueError):
+        return False  # why it cannot be looked at is told when it is opened
+    if not stat.S_ISCHR(found.st_mode):
+        return True
+    if sys.platform == "linux":
+        major, minor = os.major(found.st_rdev), os.minor(found.st_rdev)
+        if (major == 4 and minor < 64) or (major == 5 and minor < 3):  # consoles; /dev/tty, /dev/console, /dev/ptmx
+            return True
+        kind = SYSFS / f"{major}:{minor}" / "subsystem"  # a pseudo-terminal has none, nor has a port that is unplugged
+        if kind.exists() and kind.resolve().name != "tty":
+            return True
+    return psutil.Process().terminal() == os.path.realpath(device)  # whose holders are the user's own shell and we
+
+
+def no_port(name: str) -> BadRigError:
+    """The error for what is no serial port at all."""
+    return BadRigError(f"{name}: is no serial port; name one such as /dev/ttyACM0")
+
+
 def why_not_opened(name: str, device: str, error: Exception) -> RigError:
     """The typed error behind `error`, which opening `device` raised; `name` is what the user calls the port."""
-    text, code = str(error), getattr(error, "errno", None)
+    text, code = str(error), _code(error)
     if "://" in device:
         return NotOurBoardError(f"{name}: cannot be reached ({text}); see that the port's server runs there, {ANOTHER}")
     if code in (errno.EACCES, errno.EPERM) or "PermissionError" in text:
@@ -33,9 +63,18 @@ def why_not_opened(name: str, device: str, error: Exception) -> RigError:
         return busy(name, device)
     if code == errno.ENOENT or "FileNotFoundError" in text:
         return NotOurBoardError(f"{name}: no such port; plug the board in, {ANOTHER}")
-    if code in (errno.ENOTTY, errno.EISDIR) or "(25," in text:
-        return BadRigError(f"{name}: is no serial port; name one such as /dev/ttyACM0")
-    return NotOurBoardError(f"{name}: cannot be opened: {text}")
+    if code in (errno.ENOTTY, errno.EISDIR, errno.EINVAL) or is_no_port(device):
+        return no_port(name)
+    return NotOurBoardError(f"{name}: cannot be opened: {os.strerror(code) if code else text}; plug the board in, {ANOTHER}")
+
+
+def _code(error: BaseException) -> int | None:
+    """The system's error number behind `error`; pyserial keeps some only in the error that its own was made of."""
+    for each in (error, error.__context__):
+        found = getattr(each, "errno", None) or next(iter(getattr(each, "args", ())), None)
+        if isinstance(found, int):
+            return found
+    return None
 
 
 def busy(name: str, device: str, holder: Holder | None = None) -> PortBusyError:

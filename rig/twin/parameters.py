@@ -25,11 +25,22 @@ T = TypeVar("T")
 TICK_BITS = 48  # of the firmware's clock
 
 
+def _plain(text: str) -> str:
+    """`text`, unless it is one that only Python takes for a number: digits of other scripts, underscores, blanks around it."""
+    if not text.isascii() or "_" in text or text != text.strip():
+        raise ValueError(text)
+    return text
+
+
 def _number(text: str) -> float:
-    value = float(text)
+    value = float(_plain(text))
     if not math.isfinite(value):
         raise ValueError(text)
     return value
+
+
+def _whole_number(text: str) -> int:
+    return int(_plain(text))
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -37,19 +48,19 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _positions(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    return tuple(_whole_number(part) for part in text.split(","))
 
 
 def _runs(text: str) -> brains.Runs:
     pairs = [part.split(":") for part in text.split(",")]
-    return tuple((int(run_ms), _number(weight)) for run_ms, weight in pairs)
+    return tuple((_whole_number(run_ms), _number(weight)) for run_ms, weight in pairs)
 
 
 # How a value of each kind is read, what it looks like, and the numbers in it that the row's limits hold for.
 _Kind = tuple[Callable[[str], Any], str, Callable[[Any], Sequence[float]]]
 _KINDS: Mapping[str, _Kind] = {
     "number": (_number, "a number", lambda value: (value,)),
-    "whole": (int, "a whole number", lambda value: (value,)),
+    "whole": (_whole_number, "a whole number", lambda value: (value,)),
     "numbers": (_numbers, "numbers with commas, such as 0.2,0.5,1", lambda value: value),
     "positions": (_positions, "whole numbers with commas, such as 2,6,9", lambda value: value),
     "runs": (_runs, "ms:weight pairs with commas, such as 145:1,305:2", lambda value: [run_ms for run_ms, _ in value]),

@@ -18,7 +18,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from rich.console import Console
 
-from controller.doctor.board import CHECKS, LISTEN_S, MEND_CAUSE, examine
+from controller.doctor.board import ASKED_FOR, CHECKS, LISTEN_S, MEND_CAUSE, MEND_LINE, examine, told
 from controller.doctor.checks import Check, Finding, Status, exit_of, fail, ok, skipped, warn
 from controller.doctor.machine import device_of, install_command, is_ignored, modem_manager, port_checks
 from controller.doctor.show import Teller, as_json, summary
@@ -219,7 +219,7 @@ def test_a_board_of_another_protocol_comes_with_both_hashes_and_how_to_flash_it(
     assert findings["connect"].data == {"error": "ProtocolMismatchError"}
     assert "deadbeef" in findings["connect"].found
     assert f"{PROTOCOL_HASH:08x}" in findings["connect"].found
-    assert "flash" in findings["connect"].remedy
+    assert findings["connect"].remedy == "leave elf= away, or build the firmware: ./dev firmware"
 
 
 class Restarting(OtherLink):
@@ -287,6 +287,67 @@ def test_what_a_lossy_line_costs_is_counted_and_warned_of() -> None:
     assert findings["link"].data["losses"]
     assert findings["losses"].status is Status.warn
     assert findings["outputs"].status is Status.ok
+
+
+def test_losses_are_told_in_words_and_counted_by_name() -> None:
+    rig = open_rig("faulty+twin:roller?seed=7&corrupt=0.01&fault_seed=3")
+    findings = found_by(rig, frames=10)
+    rig.close()
+    losses = findings["link"].data["losses"]
+    damaged = losses.get("crc", 0) + losses["host_bad"] + losses.get("host_malformed", 0)
+    again = losses.get("resent", 0) + losses["host_resent"]
+    assert findings["link"].found == f"10 frames echoed at 115200 baud; damaged {damaged}, sent again {again}, all mended"
+    assert re.fullmatch(r"damaged \d+, (lost \d+, )?sent again \d+ so far", findings["losses"].found)
+
+
+TOLD = {
+    "nothing of note": ({}, "no loss was counted"),
+    "what follows from nothing else": ({"resync": 2, "host_gap": 1}, "out of step 3"),
+    "each kind": (
+        {"crc": 1, "host_bad": 2, "overrun": 4, "resent": 8, "host_resent": 1, "gap": 9},
+        "damaged 3, lost 4, sent again 9",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_every_loss_has_a_word(what: str) -> None:
+    losses, words = TOLD[what]
+    assert told(losses) == words
+
+
+FAULTY = ["corrupt=0.01", "delay=0.05&delay_ms=60"]
+
+
+@pytest.mark.parametrize("faults", FAULTY)
+def test_faults_that_were_asked_for_are_no_reason_to_buy_a_cable(faults: str) -> None:
+    rig = open_rig(f"faulty+twin:roller?seed=7&{faults}&fault_seed=3")
+    findings = found_by(rig, frames=20)
+    rig.close()
+    remedies = {findings[name].remedy for name in others(findings)}
+    assert remedies == {ASKED_FOR}
+
+
+def test_a_line_that_is_bad_by_itself_is_mended_by_hand(twin: Rig) -> None:
+    twin.link = OtherLink(twin.link, into=corrupted())
+    findings = found_by(twin, frames=10)
+    assert findings["link"].remedy == findings["losses"].remedy == MEND_LINE
+
+
+def corrupted() -> Callable[[bytes], bytes]:
+    """Damages one byte of 97."""
+    count = 0
+
+    def spoil(data: bytes) -> bytes:
+        nonlocal count
+        out = bytearray(data)
+        for at in range(len(out)):
+            count += 1
+            if count % 97 == 0:
+                out[at] ^= 0x10
+        return bytes(out)
+
+    return spoil
 
 
 def test_an_examination_that_is_stopped_still_ends_with_the_outputs_read_back(twin: Rig) -> None:
@@ -451,6 +512,7 @@ def test_a_port_that_another_program_has_open_names_it(port: Path) -> None:
 def test_what_is_no_device_file_has_no_checks_of_a_port(tmp_path: Path) -> None:
     assert port_checks(str(tmp_path)) == []
     assert port_checks(str(tmp_path / "nothing")) == []
+    assert port_checks("/dev/null") == []
 
 
 DEVICES = {

@@ -23,7 +23,8 @@ from rig.open import open_rig
 from rig.operator import NoOperator, Wait
 from rig.rig import Rig
 from rig.twin.bench import TwinOperator
-from rig.wire.messages import Power, Wiring
+from rig.wire.frame import Framer
+from rig.wire.messages import Actuated, Power, Wiring
 from tests.twins import INTERLOCK, LID, TAME, OtherLink, bench_of, driven
 
 CARDS_LEAVE_UNPOWERED = {"roller_on_mA": 2000}
@@ -281,6 +282,30 @@ def test_a_reset_in_the_middle_is_a_gap_and_the_run_goes_on(rig: Rig, store: Sto
     assert is_off(rig)
 
 
+def test_a_trial_that_is_lost_stands_before_the_gap_and_the_next_one_begins_anew(rig: Rig, store: Store) -> None:
+    framer, bench, actuations = Framer(), bench_of(rig), 0
+
+    def into(data: bytes) -> bytes:
+        nonlocal actuations
+        for frame in framer.feed(data):
+            if frame and frame.type == Actuated.TYPE:
+                actuations += 1
+                if actuations == 3:
+                    bench.reset()
+        return data
+
+    rig.link = OtherLink(rig.link, into=into)
+    outcome = ran(rig, store, 5)
+    data = store.load(outcome.run_id)
+    assert outcome.status == "complete"
+    before, lost, after, last = data.trials[1:5]
+    assert (before.since_power_on, lost.since_power_on, after.since_power_on, last.since_power_on) == (2, 3, 1, 2)
+    assert (lost.verdict, lost.spoiled, lost.sticking) == ("fault", "reset", 0)
+    assert lost.gap_s is not None and last.gap_s is not None
+    assert after.gap_s is None
+    assert [event.trial for event in data.events if event.kind in ("lost", "gap")] == [3, 3]
+
+
 def test_nothing_at_the_port_makes_no_run(rig: Rig, store: Store) -> None:
     rig.link = OtherLink(rig.link, into=lambda data: b"")
     with pytest.raises(NotOurBoardError):
@@ -387,7 +412,7 @@ def test_the_counters_are_those_of_the_run(rig: Rig, store: Store) -> None:
 def test_a_board_that_is_gone_leaves_the_hosts_own_counters(rig: Rig, store: Store) -> None:
     deaf = [False]
     rig.link = OtherLink(rig.link, out=lambda data: b"" if deaf[0] else data)
-    outcome = ran(rig, store, 5, on_progress=lambda progress: deaf.__setitem__(0, progress.done == 2))
+    outcome = ran(rig, store, 5, on_progress=lambda progress: deaf.__setitem__(0, progress.done >= 2))
     run = store.load(outcome.run_id).run
     assert (outcome.exit_code, outcome.safe, run.safe_state) == (Exit.rig_fault, False, "not confirmed")
     assert run.counters["host_resent"] > 0

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
@@ -58,10 +59,17 @@ def test_the_first_signal_only_asks(number: signal.Signals, child: subprocess.Po
     assert child.poll() is None
 
 
-def test_the_second_signal_panics_and_exits_as_aborted(child: subprocess.Popen[str]) -> None:
+def send_again(child: subprocess.Popen[str], number: signal.Signals) -> None:
+    """A signal that comes too late to be an echo of the first."""
+    WallClock().sleep(ECHO_S)
+    child.send_signal(number)
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_later_second_signal_whichever_panics_and_exits_as_aborted(number: signal.Signals, child: subprocess.Popen[str]) -> None:
     child.send_signal(signal.SIGTERM)
     assert said(child) == "asked by SIGTERM"
-    child.send_signal(signal.SIGINT)
+    send_again(child, number)
     assert said(child) == "panic"
     assert child.wait(timeout=60) == 4
 
@@ -70,15 +78,41 @@ def test_the_second_signal_panics_and_exits_as_aborted(child: subprocess.Popen[s
 def test_a_panic_that_fails_still_exits_as_aborted(child: subprocess.Popen[str]) -> None:
     child.send_signal(signal.SIGHUP)
     assert said(child) == "asked by SIGHUP"
-    child.send_signal(signal.SIGTERM)
+    send_again(child, signal.SIGTERM)
     assert child.wait(timeout=60) == Exit.aborted
 
 
-def test_the_same_signal_twice_at_once_is_one_wish_and_later_a_second_one(child: subprocess.Popen[str]) -> None:
-    """As a shell passes a closed terminal on, and the kernel tells it once more when the shell ends."""
+class StandingClock(WallClock):
+    """A clock that goes on only by sleeping on it."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+
+
+@pytest.mark.parametrize("numbers", list(product(SIGNALS, repeat=2)), ids=lambda numbers: " ".join(each.name for each in numbers))
+def test_any_signals_within_the_echo_are_one_wish(numbers: tuple[signal.Signals, signal.Signals]) -> None:
+    """As a service manager sends TERM and HUP together, and a shell passes a closed terminal on. A panic ends this process."""
+    clock = StandingClock()
+    flag = StopFlag(clock)
+    flag.panic = lambda: pytest.fail("one wish was taken for two")
+    first, second = numbers
+    flag._handle(first, None)
+    for _ in range(3):
+        clock.sleep(0.9 * ECHO_S / 3)
+        flag._handle(second, None)
+    assert flag.by == first.name
+
+
+def test_an_echo_changes_nothing_and_a_later_signal_is_the_second_wish(child: subprocess.Popen[str]) -> None:
     child.send_signal(signal.SIGHUP)
     assert said(child) == "asked by SIGHUP"
-    child.send_signal(signal.SIGHUP)
+    child.send_signal(signal.SIGTERM)
     WallClock().sleep(ECHO_S)
     assert child.poll() is None
     child.send_signal(signal.SIGHUP)
@@ -90,7 +124,7 @@ def test_the_same_signal_twice_at_once_is_one_wish_and_later_a_second_one(child:
 def test_what_is_said_of_the_outputs_is_what_is_known_of_them(child: subprocess.Popen[str]) -> None:
     child.send_signal(signal.SIGTERM)
     assert said(child) == "asked by SIGTERM"
-    child.send_signal(signal.SIGINT)
+    send_again(child, signal.SIGINT)
     _, complained = child.communicate(timeout=60)
     assert complained == "launchrig: stopped at once, the outputs were off by then, confirmed\n"
 

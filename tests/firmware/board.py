@@ -27,7 +27,7 @@ AMessage = TypeVar("AMessage", bound=Message)
 class Board:
     """A board with clear beams, lid and interlock closed; virtual time passes only in `run`, `wait` and `ask`."""
 
-    def __init__(self, *, eeprom: bytes = b"", audit: bool = False) -> None:
+    def __init__(self, *, eeprom: bytes = b"", audit: bool | None = None) -> None:
         self.avr = Avr(ELF, eeprom=eeprom, audit=audit)
         for pin, level in ((BEAM_A, 1), (BEAM_B, 1), (SOUND, 0), (INTERLOCK, 0), (LID, 0)):
             self.avr.edge(0, pin, level)

@@ -41,7 +41,7 @@ PULSED = [each for each in Named if each is not Named.power]
 class SafetyBoard(Board):
     """A board with a toy. `silent_from`: the first cycle of which the host's line says nothing any more."""
 
-    def __init__(self, draw: random.Random, *, direct: bool = False, audit: bool = False) -> None:
+    def __init__(self, draw: random.Random, *, direct: bool = False, audit: bool | None = None) -> None:
         super().__init__(audit=audit)
         self.draw = draw
         self.direct = direct

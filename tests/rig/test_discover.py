@@ -96,11 +96,31 @@ def test_silence_is_given_three_seconds_and_named(twin: Rig) -> None:
     link = TwinLink(bench)
     try:
         began = link.clock.now()
-        with pytest.raises(NotOurBoardError, match=r"listened 3 s and it said nothing; flash it with: launchrig flash --port PORT"):
+        with pytest.raises(NotOurBoardError, match=r"listened 3 s and it said nothing; leave elf= away, or build"):
             listen(link, never)
         assert link.clock.now() - began == pytest.approx(DISCOVERY_S, abs=1e-3)
     finally:
         bench.close()
+
+
+def test_a_board_behind_a_network_is_flashed_where_it_is_plugged_in(twin: Rig) -> None:
+    silent = OtherLink(twin.link, into=lambda data: b"")
+    with pytest.raises(NotOurBoardError, match=r"on the machine where it is plugged in, with: launchrig flash --port PORT$"):
+        listen(silent, never, port="socket://host:4000")
+
+
+@pytest.mark.parametrize(("faults", "came"), [("drop=1", "nothing came"), ("cut=1", "nothing came"), ("corrupt=1", "bytes came")])
+def test_where_faults_swallow_everything_they_are_named_and_no_board_is_flashed(faults: str, came: str) -> None:
+    faulty = open_rig(f"faulty+twin:roller?seed=7&{faults}")
+    try:
+        with pytest.raises(
+            NotOurBoardError, match=f"no board is heard: .*{came}.*the faults that were asked for may be why"
+        ) as told:
+            listen(faulty.link, never, port="/dev/ttyACM9")
+        assert "flash" not in str(told.value)
+        assert "not a launchrig board" not in str(told.value)
+    finally:
+        faulty.close()
 
 
 def test_noise_is_shown_and_told_from_silence(twin: Rig) -> None:
@@ -311,6 +331,8 @@ def test_none_that_fits_says_what_each_port_is(pair: list[str], silent: tuple[in
     assert f"{pair[0]} ({uuid})" in text
     assert f"{silent[1]} (not a launchrig board: listened 3 s and it said nothing)" in text
     assert "launchrig doctor" in text
+    with pytest.raises(NotOurBoardError, match=f"no board of ours at 1 port: {silent[1]} "):
+        port_of("", [silent[1]])
     with pytest.raises(NotOurBoardError, match="this machine has no serial port; plug the board in"):
         port_of("", [])
 

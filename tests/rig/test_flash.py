@@ -145,9 +145,23 @@ def test_an_image_with_a_tail_is_no_longer_the_build_that_it_calls_itself() -> N
         refuse_foreign(altered, played.heard, "")
 
 
-@pytest.mark.parametrize("port", ["rfc2217://somewhere:4000", "socket://somewhere:4000", "twin:roller"])
+@pytest.mark.parametrize(
+    "port",
+    [
+        "rfc2217://somewhere:4000",
+        "socket://somewhere:4000",
+        "twin:roller",
+        "faulty+/dev/pts/0",
+        "/dev/pts/0?baud=57600",
+        "board:",
+        "board:3f",
+        "-P",
+        "",
+        "/dev/a\tb",
+    ],
+)
 def test_only_a_serial_port_of_this_machine_can_be_flashed(port: str, echoing: Image) -> None:
-    with pytest.raises(BadRigError, match="a serial port of this machine"):
+    with pytest.raises(BadRigError, match=re.escape(f"{port!r}: a board is flashed over a serial port of this machine, such as")):
         flash(port, echoing, 115200, print, never, LOG)
 
 
@@ -155,6 +169,24 @@ def test_without_avrdude_the_command_that_installs_it_is_named(echoing: Image, m
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(avrdude.AvrdudeMissingError, match="apt-get install -y avrdude"):
         flash("/dev/ttyACM0", echoing, 115200, print, never, LOG)
+
+
+def test_a_log_that_cannot_be_written_is_not_named_later() -> None:
+    with pytest.raises(FlashError) as refused:
+        judge("/dev/x", outcome([]), SIZES, None)
+    assert str(refused.value).endswith("launchrig flash --port /dev/x")
+
+
+def test_a_log_on_a_full_disk_does_not_end_avrdude(tmp_path: Path) -> None:
+    program = tmp_path / "avrdude"
+    program.write_text("#!/bin/sh\n" + "".join(f"echo '{line}' >&2\n" for line in TALK), encoding="utf-8")
+    program.chmod(0o755)
+    met = Outcome(115200)
+    words = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115  # to close it fails
+    avrdude.run(avrdude.command(str(program), "COM3", 115200, []), met, words)
+    with pytest.raises(OSError, match="No space left"):
+        words.close()
+    judge("COM3", met, SIZES, LOG)
 
 
 def test_what_is_wrong_with_the_port_is_said_before_anything_is_written(echoing: Image, tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from rig.errors import ResetLoopError, RigFaultError, StopAskedError, TwinUnavailableError
-from rig.launcher import Happening, RollerLauncher, TrialLostError
+from rig.launcher import Happening, RollerLauncher
 from rig.open import open_rig
 from rig.rig import Rig
 from rig.trial import PressRequest
@@ -251,6 +252,8 @@ def test_a_reset_in_a_trial_keeps_what_was_seen_of_it_and_the_next_one_is_as_any
     assert record.tick is not None
     assert record.mcu_verdict == ""
     assert off == [set()]
+    assert happenings == []  # the trial comes before the gap
+    launcher.mend()
     lost, gap, power = happenings
     assert (lost.kind, lost.trial) == ("lost", 1)
     assert (gap.kind, gap.trial, gap.data["boot_before"], gap.data["boot_after"]) == ("gap", 1, 1, 2)
@@ -269,10 +272,10 @@ def test_a_board_that_vanishes_in_a_trial_keeps_what_was_seen_of_it(twin: Rig) -
     looking = Looking()
     launcher = ready(twin, looking=looking)
     looking.when, looking.then = actuated(twin), lambda: os.kill(bench_of(twin).avr.pid, signal.SIGKILL)
-    with pytest.raises(TrialLostError) as lost:
-        launcher.press(FIRST)
-    assert isinstance(lost.value.cause, TwinUnavailableError)
-    assert (lost.value.record.verdict, lost.value.record.spoiled) == ("fault", "link")
+    record = launcher.press(FIRST)
+    assert (record.verdict, record.spoiled) == ("fault", "link")
+    with pytest.raises(TwinUnavailableError):
+        launcher.mend()
     assert not launcher.safe_state()
 
 
@@ -286,6 +289,28 @@ def test_a_reset_between_trials_is_a_gap_and_no_trial(twin: Rig) -> None:
     assert twin.link.clock.now() >= due
     assert [h.kind for h in happenings] == ["lost", "gap", "power"]
     assert driven(bench_of(twin)) == {"A5"}
+
+
+def test_a_board_that_is_lost_while_it_is_prepared_again_is_told_lost_each_time(twin: Rig) -> None:
+    happenings: list[Happening] = []
+    looking = Looking()
+    launcher = ready(twin, looking=looking, happenings=happenings)
+    happenings.clear()
+
+    def reset_and_again_when_back() -> None:
+        bench_of(twin).reset()
+        looking.when = lambda: any(each.kind == "gap" for each in happenings)
+        looking.then = bench_of(twin).reset
+
+    looking.when, looking.then = (lambda: True), reset_and_again_when_back
+    launcher.idle(5.0)
+    told = [each for each in happenings if each.kind in ("lost", "gap")]
+    assert [each.kind for each in told] == ["lost", "gap"] * (len(told) // 2)
+    gaps = [each.data for each in told if each.kind == "gap"]
+    assert len(gaps) == 2
+    for before, after in pairwise(gaps):
+        assert after["boot_before"] == before["boot_after"], "each gap tells of its own loss"
+        assert after["lost_tick"] > before["lost_tick"]
 
 
 def test_a_board_that_is_lost_again_and_again_is_given_up(twin: Rig) -> None:
@@ -315,10 +340,10 @@ def test_the_end_asked_for_while_a_lost_board_is_waited_for_ends_the_waiting(twi
         looking.when, looking.then = (lambda: other.clock.now() >= asked_at), looking.stop
 
     looking.when, looking.then = (lambda: "A2" in driven(bench)), unplug
-    with pytest.raises(TrialLostError) as lost:
-        launcher.press(FIRST)
-    assert isinstance(lost.value.cause, StopAskedError)
-    assert (lost.value.record.number, lost.value.record.verdict) == (1, "fault")
+    record = launcher.press(FIRST)
+    assert (record.number, record.verdict) == (1, "fault")
+    with pytest.raises(StopAskedError):
+        launcher.mend()
 
 
 def test_an_interlock_that_opens_in_a_trial_ends_it_with_everything_off(twin: Rig) -> None:

@@ -191,6 +191,56 @@ def test_a_product_that_cannot_be_written_is_refused_before_anything_is_measured
     assert not (tmp_path / "runs.sqlite").exists()
 
 
+@pytest.mark.parametrize("beside", [["--seed", "3"], ["--vcd", "pins.vcd"]], ids=" ".join)
+def test_a_list_of_parameters_refuses_what_would_do_nothing(
+    beside: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "--vcd" in beside:
+        beside = ["--vcd", str(tmp_path / beside[1])]
+    code, line = failing(["twin", "--list", *beside], capsys)
+    assert code == 2
+    assert f"{beside[0]} does nothing beside --list" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_parameters_are_listed_of_a_url_that_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["twin", "twin:roller", "--list"]) == 0
+    assert "jam = " in capsys.readouterr().out
+
+
+UNWRITABLE = {
+    "doctor --json": "doctor --rig twin:roller --frames 0 --json",
+    "doctor": "doctor --rig twin:roller --frames 0",
+    "doctor --udev": "doctor --udev",
+    "selftest --json": "selftest --rig twin:roller --json",
+    "twin --list": "twin --list",
+    "--version": "--version",
+    "--help": "--help",
+    "no command": "",
+}
+
+
+@pytest.mark.parametrize("what", UNWRITABLE)
+def test_words_that_cannot_be_written_are_no_success(what: str) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [LAUNCHRIG, *UNWRITABLE[what].split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=300
+        )
+    assert (done.returncode, done.stderr) == (2, "launchrig: input or output: No space left on device\n")
+
+
+def test_an_error_that_cannot_be_written_keeps_its_exit_code() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [LAUNCHRIG, "doctor", "--rig", "twin:roller?nope=1"]
+        assert subprocess.run(command, stderr=full, check=False, timeout=300).returncode == 2
+
+
+def test_json_that_nobody_reads_is_no_failure() -> None:
+    command = f"set -o pipefail; '{LAUNCHRIG}' doctor --rig twin:roller --frames 0 --json | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; '{LAUNCHRIG}' demo --trials 40 --seed 1 --out '{tmp_path}' | head -n 1"],

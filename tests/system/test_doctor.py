@@ -161,6 +161,12 @@ def test_the_udev_rule_is_printed_alone() -> None:
 BAD = {
     "no rig at all": (["doctor", "--rig", "nonsense"], 2, "names no rig"),
     "a parameter that the twin has not": (["doctor", "--rig", "twin:roller?nope=1"], 2, "nope"),
+    "an empty rig": (["doctor", "--rig", ""], 2, "names no rig"),
+    "a file": (["doctor", "--rig", __file__], 2, "is no serial port"),
+    "an elf that is not there": (["doctor", "--rig", "twin:roller?elf=/nowhere.elf", "--json"], 2, "/nowhere.elf"),
+    "the rule as JSON": (["doctor", "--udev", "--json"], 2, "--json does nothing beside --udev"),
+    "the rule of a rig": (["doctor", "--udev", "--rig", "twin:roller"], 2, "--rig does nothing beside --udev"),
+    "the rule with as many frames as usual": (["doctor", "--udev", "--frames", "20"], 2, "--frames does nothing beside --udev"),
     "a number of frames that is none": (["doctor", "--rig", "twin:roller", "--frames", "many"], 2, "whole number"),
     "a self-test of nothing": (["selftest"], 2, "--rig"),
     "a self-test of no rig": (["selftest", "--rig", "nonsense"], 2, "names no rig"),
@@ -176,6 +182,7 @@ def test_bad_input_is_one_line(what: str) -> None:
     assert done.returncode == code, done.stdout + done.stderr
     (line,) = done.stderr.splitlines()
     assert said in line
+    assert done.stdout == "", "nothing is told before the input was looked at"
 
 
 def test_a_port_that_is_not_there_is_a_finding_with_its_remedy() -> None:

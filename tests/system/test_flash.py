@@ -23,7 +23,7 @@ from controller.flashing import the_only
 from rig.errors import BadRigError, NotOurBoardError
 from rig.firmware import packaged
 from rig.image import read_image
-from rig.links.serial import SerialLink
+from rig.links.serial import Port, SerialLink
 from rig.wire.messages import PROTOCOL_HASH
 from tests.images import of_another_protocol
 from tests.system.conftest import LAUNCHRIG
@@ -120,6 +120,14 @@ def test_the_packaged_firmware_is_written_verified_and_says_boot(twin: Twin, log
         rf"{twin.port}: launchrig firmware \d+\.\d+\.\d+, build {build:08x}, board UUID [0-9a-f]{{32}}, boot \d+", said
     )
     assert "bytes of flash verified" in log.read_text(encoding="utf-8")
+
+
+def test_without_a_place_for_the_log_the_board_is_programmed_all_the_same(twin: Twin) -> None:
+    nowhere = {**os.environ, "XDG_STATE_HOME": "/proc/s", "HOME": "/proc/nohome"}
+    code, said, error = flash("--port", twin.port, env=nowhere)
+    assert code == 0, error
+    assert "/proc/s/launchrig/log/flash.log: cannot be written (No such file or directory); avrdude's words are not kept\n" in said
+    assert said.splitlines()[-1].startswith(f"{twin.port}: launchrig firmware")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -270,17 +278,25 @@ def test_bad_input_is_one_line_and_touches_nothing(tmp_path: Path, capsys: pytes
         (["--hex", str(packaged("elf"))], 2, "no Intel hex file"),
         (["--port", "/dev/nothere"], 5, "no such port"),
         (["--port", str(tmp_path)], 2, "no serial port"),
+        (["--port", "/dev/null"], 2, "/dev/null: is no serial port"),
         (["--port", "twin:roller"], 2, "a serial port of this machine"),
+        (["--port", ""], 2, "'': a board is flashed over a serial port of this machine"),
+        (["--port", "-P"], 2, "a serial port of this machine"),
     ):
         assert cli.run(["flash", *arguments]) == code
         error = capsys.readouterr().err
         assert said in error
+        assert "--rig" not in error
         assert error.count("\n") == 1
 
 
-def test_without_a_port_the_only_one_is_taken_and_several_are_listed() -> None:
-    assert the_only(["/dev/ttyACM0"]) == "/dev/ttyACM0"
-    with pytest.raises(NotOurBoardError, match="no serial port on this machine"):
-        the_only([])
+def test_without_a_port_the_only_usb_port_is_taken_and_several_are_listed() -> None:
+    motherboard = Port("/dev/ttyS0", "n/a", None, None, None)
+    uno = Port("/dev/ttyACM0", "Arduino Uno", 0x2341, 0x0043, "1")
+    clone = Port("/dev/ttyUSB1", "USB2.0-Serial", 0x1A86, 0x7523, None)
+    assert the_only([motherboard, uno]) == "/dev/ttyACM0"
+    for none in ([], [motherboard]):
+        with pytest.raises(NotOurBoardError, match=r"^no USB serial port here: plug the board in, or name its port with --port$"):
+            the_only(none)
     with pytest.raises(BadRigError, match="/dev/ttyACM0, /dev/ttyUSB1; name the board's, as in: launchrig flash --port /dev/tty"):
-        the_only(["/dev/ttyACM0", "/dev/ttyUSB1"])
+        the_only([uno, motherboard, clone])

@@ -5,13 +5,39 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
+from controller.signals import SIGNALS
 from controller.store.store import Store
 from tests.system.conftest import LAUNCHRIG
+
+WHILE_LOADING = """
+import signal, sys
+from controller.__main__ import main
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            signal.raise_signal({number})
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["launchrig", "runs", "list"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["rig", "typer", "rig.wire.messages", "controller.history"]
+)  # the last one by the command itself
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_while_modules_are_loaded_is_an_abort_like_any_other(number: signal.Signals, module: str, tmp_path: Path) -> None:
+    code = WHILE_LOADING.format(module=module, number=int(number))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", "launchrig: aborted\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)

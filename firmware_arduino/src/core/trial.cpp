@@ -119,9 +119,9 @@ void Trial::actuate() {
 
 bool Trial::bin(const board::Bin& bin) {
   if (state_ != State::observing) return true;
+  if (!reports_.sample(bin)) return false;  // what the host does not see must not be in the verdict either
   const bool jammed_before = verdict_.jammed();
   const bool driven = verdict_.bin(bin.current_sum, bin.flags);
-  if (!reports_.sample(bin)) return false;
   ++bins_;
   if (verdict_.jammed() && !jammed_before) {
     guard_.off_all_but_power();

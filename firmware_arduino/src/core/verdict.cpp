@@ -63,7 +63,7 @@ void VerdictMachine::beam_a(uint8_t level) {
 
 Outcome VerdictMachine::finish(Reason external, bool actuated, bool accepted) const {
   Outcome outcome = {Verdict::ok, Reason::none, cleared_, static_cast<uint16_t>(driven_bins_ * protocol::kBinMs),
-                     static_cast<uint8_t>(blocked_ && !jammed())};
+                     static_cast<uint8_t>(blocked_ && !jammed() && external == Reason::none)};
   const bool cards = outcome.cleared || outcome.sticking;
   // A trial that ran into its time limit stays a jam if one was seen.
   if (external != Reason::none && !(external == Reason::timeout && jammed())) {

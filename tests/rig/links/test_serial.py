@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import select
+import socket
 import struct
 import subprocess
+import tempfile
 import termios
 import threading
 import tty
@@ -131,9 +134,35 @@ def test_what_is_no_port_is_told_apart(tmp_path: Path) -> None:
         SerialLink("nosuch://host:1")
     file = tmp_path / "file"
     file.touch()
-    for path in (file, tmp_path):
-        with pytest.raises(BadRigError, match="is no serial port"):
+    by_link = tmp_path / "ttyACM0"
+    by_link.symlink_to("/dev/null")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (file, tmp_path, pipe, by_link):
+        with pytest.raises(BadRigError, match=f"^{re.escape(str(path))}: is no serial port; name one such as /dev/ttyACM0$"):
             SerialLink(str(path))
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "/dev/random", "/dev/ptmx"])
+def test_nobody_is_to_be_ended_for_what_is_no_port(device: str) -> None:
+    """Each is held by somebody here; that is said of a port only."""
+    with Path(device).open("rb") as stream:
+        holder = subprocess.Popen(["sleep", "603"], stdin=stream)
+        try:
+            with pytest.raises(BadRigError, match="^" + device + ": is no serial port; name one such as /dev/ttyACM0$"):
+                SerialLink(device)
+        finally:
+            holder.kill()
+            holder.wait()
+
+
+def test_a_terminal_and_a_socket_in_a_folder_are_no_ports() -> None:
+    with pytest.raises(BadRigError, match=r"^/dev/tty: is no serial port"):
+        SerialLink("/dev/tty")
+    with tempfile.TemporaryDirectory() as where, socket.socket(socket.AF_UNIX) as made:  # a short path, as it needs one
+        made.bind(f"{where}/s")
+        with pytest.raises(BadRigError, match="is no serial port"):
+            SerialLink(f"{where}/s")
 
 
 def test_the_machines_ports_are_devices_in_order() -> None:
@@ -148,7 +177,7 @@ def test_the_machines_ports_are_devices_in_order() -> None:
 def test_a_port_that_vanishes_is_let_go_at_once(pty: Pty, link: SerialLink) -> None:
     assert open_here(pty.path)
     pty.unplug()
-    assert "vanished" in str(lose(link))
+    assert str(lose(link)) == f"{link.url}: the port vanished while reading; plug the board in again and look at its cable"
     assert open_here(pty.path) == []
     assert holder_of(pty.path) is None
     with pytest.raises(LinkLostError, match="closed"):
@@ -160,6 +189,12 @@ def test_writing_to_a_port_that_vanished_lets_it_go_too(pty: Pty, link: SerialLi
     with pytest.raises(LinkLostError, match="vanished while writing"):
         link.write(b"x")
     assert open_here(pty.path) == []
+
+
+def test_a_port_that_takes_nothing_is_lost_and_not_said_to_have_vanished(pty: Pty, link: SerialLink) -> None:
+    with pytest.raises(LinkLostError, match=f"^{link.url}: the port takes nothing for 2 s; "):
+        while True:  # nobody reads at the other end
+            link.write(bytes(65536))
 
 
 def test_a_replugged_port_is_taken_again_and_still_says_what_for(pty: Pty, tmp_path: Path) -> None:

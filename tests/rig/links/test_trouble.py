@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import shutil
+import stat
+import subprocess
+import sys
+import tty
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rig.errors import PortDeniedError
-from rig.links.trouble import denied
+from rig.errors import BadRigError, NotOurBoardError, PortDeniedError
+from rig.links.trouble import denied, is_no_port, why_not_opened
 
 
 @pytest.fixture
@@ -68,3 +73,60 @@ def test_a_port_that_cannot_even_be_looked_at_is_still_one_line(tmp_path: Path) 
         text(tmp_path / "none")
         == "board:3f: permission denied; launchrig doctor --udev prints a udev rule that does it for every user"
     )
+
+
+# ---------------------------------------------------------------------- what is no port
+
+
+def test_a_pseudo_terminal_is_a_port_and_what_is_not_there_may_be_one() -> None:
+    master, far = os.openpty()
+    assert not is_no_port(os.ttyname(far))
+    assert not is_no_port("/dev/ttyNONE0")
+    os.close(far)
+    os.close(master)
+
+
+def test_the_terminal_that_launchrig_runs_in_is_no_port() -> None:
+    """Its holder is the user's shell."""
+    master, far = os.openpty()
+    tty.setraw(far)
+    path = os.ttyname(far)
+    ask = f"from rig.links.trouble import is_no_port; print(is_no_port({path!r}))"
+    said = [
+        subprocess.run([*session, sys.executable, "-c", ask], stdin=far, stdout=subprocess.PIPE, text=True, check=True).stdout
+        for session in (["setsid", "--wait"], ["setsid", "--wait", "--ctty"])
+    ]
+    os.close(far)
+    os.close(master)
+    assert said == ["False\n", "True\n"]
+
+
+def test_a_port_whose_device_is_gone_is_still_a_port(tmp_path: Path) -> None:
+    """Where /dev is not kept up to date, as in a container; it may come back."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a device file")
+    node = tmp_path / "ttyACM0"
+    try:
+        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(166, 200))
+    except PermissionError:
+        pytest.skip("not even root may make a device file here")
+    error = why_not_opened("board:3f", str(node), OSError(errno.ENXIO, "No such device or address"))
+    assert isinstance(error, NotOurBoardError)
+    assert str(error) == ("board:3f: cannot be opened: No such device or address; plug the board in, or name another port")
+
+
+def test_an_error_that_only_its_origin_numbers_is_told_in_the_systems_words(tmp_path: Path) -> None:
+    """As pyserial hands on what the terminal's settings met with."""
+
+    def of(number: int) -> Exception:
+        try:
+            try:
+                raise OSError(number, "said twice")
+            except OSError as error:
+                raise ValueError(f"Could not configure port: {error}") from None
+        except ValueError as error:
+            return error
+
+    told = why_not_opened("COM3", str(tmp_path / "none"), of(errno.EINVAL))
+    assert (type(told), str(told)) == (BadRigError, "COM3: is no serial port; name one such as /dev/ttyACM0")
+    assert "COM3: cannot be opened: Input/output error; " in str(why_not_opened("COM3", str(tmp_path / "none"), of(errno.EIO)))
