@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from rig.twin.avr import CYCLE_HZ
+from rig.wire.frame import crc16
 from rig.wire.messages import (
     Boot,
     BootFlag,
@@ -49,6 +50,22 @@ def test_uuid_and_wiring_survive_a_reset() -> None:
         boot = board.wait(Boot)
         assert (boot.uuid, boot.wiring, boot.boot_count) == (bytes(range(16)), 1, 2)
         assert not boot.flags & BootFlag.uuid_blank
+
+
+def test_a_reset_in_the_middle_of_an_eeprom_write_costs_neither_name_nor_count() -> None:
+    uuid = bytes(range(16))
+    with Board(eeprom=uuid + crc16(uuid).to_bytes(2, "little")) as board:
+        counts = [board.wait(Boot).boot_count]
+        for after_us in range(0, 24_000, 400):  # every phase of what a boot writes
+            board.avr.reset()
+            board.run(after_us / 1000)
+            board.avr.reset()
+            board.received.clear()
+            boot = board.wait(Boot)
+            assert boot.uuid == uuid, after_us
+            assert not boot.flags & BootFlag.uuid_blank
+            counts.append(boot.boot_count)
+        assert counts == sorted(set(counts)), "no session is ever used twice in a row"
 
 
 def test_an_idle_board_is_awake_for_less_than_100_cycles_per_overflow() -> None:

@@ -138,6 +138,7 @@ Losses take_losses() {
 }
 
 uint8_t eeprom_read(uint16_t address) {
+  while (!eeprom_ready()) {}  // a write that the last life began goes on through a reset, for 3.4 ms, and nothing is read meanwhile
   EEAR = address;
   EECR |= _BV(EERE);
   return EEDR;
