@@ -22,7 +22,7 @@ from rig.board import Board, Stretch
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Happening, RollerLauncher
 from rig.rig import Rig
-from rig.wire.messages import STOP_SEND, Boot, Launcher
+from rig.wire.messages import Boot, Launcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def conduct(
     outcome tells how. Raised is only what comes before there is a run (a `RigError`, `StopAskedError`), what concerns the store
     itself, and what `on_progress`, `on_notice` and `on_safe` raise.
     """
-    stop.panic = lambda: rig.link.write(bytes(STOP_SEND))
+    stop.panic = rig.panic
     told: list[Happening] = []
     tell: list[Callable[[Happening], None]] = [told.append]
     heard: list[RollerLauncher] = []

@@ -21,7 +21,7 @@ from rig.open import open_rig
 from rig.operator import ConsoleOperator
 from rig.rig import Rig
 from rig.selfcheck import Bench
-from rig.wire.messages import STOP_SEND, Wiring
+from rig.wire.messages import Wiring
 
 NAME_WIDTH = 18
 LEFT_OUT = {
@@ -66,7 +66,7 @@ def selftest(request: SelftestRequest, console: Console) -> int:
 
 def _exercised(rig: Rig, request: SelftestRequest, stop: StopFlag, console: Console) -> int:
     rig.link.held_for("selftest")
-    stop.panic = lambda: rig.link.write(bytes(STOP_SEND))
+    stop.panic = rig.panic
     bench = Bench(rig, stop)
     drive = Wiring(bench.board.boot.wiring) if request.drive is None else request.drive
     rows: list[Row] = []

@@ -10,6 +10,7 @@ from typing import Any
 from rig.board import Stretch
 from rig.links.base import Link
 from rig.operator import Operator
+from rig.wire.messages import STOP_SEND
 
 Truth = Callable[[Sequence[tuple[int, int | None]], Sequence[Stretch]], dict[str, Any]]
 """From `(trial, actuation tick)` of every trial, and the board's stretches of ticks, to what `truth.json` holds."""
@@ -35,6 +36,10 @@ class Rig:
     preload: Callable[[int], None]
     truth: Truth | None
     image: bytes | None
+
+    def panic(self) -> None:
+        """Write STOP once and wait for nothing, for whoever has no time left. Raises `LinkLostError`."""
+        self.link.write(bytes(STOP_SEND))
 
     def close(self) -> None:
         """Let go of the rig."""

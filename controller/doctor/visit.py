@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -20,7 +20,6 @@ from rig.links.serial import Port, ports
 from rig.open import open_rig
 from rig.rig import Rig
 from rig.udev import known_usb
-from rig.wire.messages import STOP_SEND
 
 
 def doctor(url: str | None, frames: int, json_wanted: bool, console: Console, here: Sequence[Port] | None = None) -> int:
@@ -110,7 +109,7 @@ def _examined(rig: Rig, url: str, frames: int, stop: StopFlag) -> Iterator[Check
     silent = False
     try:
         rig.link.held_for("doctor")
-        stop.panic = _stopper(rig.link.write)
+        stop.panic = rig.panic
         for check in examine(rig, rig.url, frames, stop):
             silent = silent or check.finding.data.get("error") == NotOurBoardError.__name__
             yield check
@@ -119,10 +118,6 @@ def _examined(rig: Rig, url: str, frames: int, stop: StopFlag) -> Iterator[Check
     port = device_of(url)
     if silent and port:
         yield Check(rig.url, "bootloader", bootloader(port, stop))
-
-
-def _stopper(write: Callable[[bytes], None]) -> Callable[[], None]:
-    return lambda: write(bytes(STOP_SEND))
 
 
 def _described(port: Port, board: Found | None) -> dict[str, Any]:
