@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import ClassVar
 
-PROTOCOL_HASH = 0xAEFADB1A
+PROTOCOL_HASH = 0x4A4F0870
 BAUD = 115200
 MAX_PAYLOAD = 48
 WINDOW = 4
@@ -82,6 +82,10 @@ class Verdict(IntEnum):
     rejected = 5  # the toy did not take the press, or a precondition failed
     aborted = 6  # ended from outside: STOP, abort, lease or interlock
     fault = 7  # the rig spoiled it
+    blast = 8  # insert: the ejector let go, and every loaded card flew
+    held = 9  # the toy took it, the ejector held: a normal zero; of a reset, that it only woke the toy
+    partial = 10  # the ejector let go, and fewer cards flew than were loaded
+    latch_fault = 11  # the toy drove the latch, and nothing flew although something was loaded
 
 
 class Reason(IntEnum):
@@ -90,7 +94,7 @@ class Reason(IntEnum):
     none = 0
     no_sound = 1  # no sound began within accept_ms of button-down
     beam_blocked = 2  # beam A or B was blocked before the press
-    wrong_wiring = 3  # a press for the wiring that is not set
+    wrong_wiring = 3  # a trial for the wiring or the launcher that is not set
     interlock = 4  # the interlock loop is open
     lid = 5  # the lid is open
     power_off = 6  # toy power is off, or has not been on for settle_ms
@@ -104,7 +108,8 @@ class Reason(IntEnum):
     ring_full = 14  # an edge or a sample was lost
     guard = 15  # the guard refused or cut an output
     ran_unheard = 16  # the roller ran although no sound was heard
-    cards_unpowered = 17  # cards passed although the roller never ran
+    cards_unpowered = 17  # cards passed although the roller never ran, or the latch was never driven
+    more_than_loaded = 18  # more cards flew than the bookkeeping had in the slots
 
 
 class Result(IntEnum):
@@ -115,6 +120,7 @@ class Result(IntEnum):
     bad_value = 2  # out of range, or of the wrong length
     busy = 3  # a trial is in flight
     refused = 4  # a latched fault, an open interlock or the guard forbids it
+    occupied = 5  # the slot holds a card, by the bookkeeping
 
 
 class Cause(IntEnum):
@@ -203,7 +209,7 @@ SETTINGS: dict[str, Setting] = {
         20,
         1000,
         False,
-        "a press is accepted when a sound begins within this",
+        "a trial is accepted when a sound begins within this",
     ),
     "onset_ms": Setting(
         "onset_ms",
@@ -213,7 +219,7 @@ SETTINGS: dict[str, Setting] = {
         50,
         3000,
         False,
-        "a roller that has not started within this stays still",
+        "a roller that has not started within this stays still, a latch that was not driven holds",
     ),
     "quiet_ms": Setting(
         "quiet_ms",
@@ -243,7 +249,7 @@ SETTINGS: dict[str, Setting] = {
         50,
         2000,
         False,
-        "beam A blocked for sample bins in a row of this length while driven is a jam",
+        "beam A blocked for sample bins in a row of this length is a jam; the roller's only while it is driven",
     ),
     "stall_ms": Setting(
         "stall_ms",
@@ -283,7 +289,57 @@ SETTINGS: dict[str, Setting] = {
         0,
         5000,
         False,
-        "toy power must have been on this long before a press",
+        "toy power must have been on this long before a trial in which the toy takes part",
+    ),
+    "launcher": Setting(
+        "launcher",
+        12,
+        "",
+        0,
+        0,
+        1,
+        True,
+        "the machine on the bench",
+    ),
+    "slots": Setting(
+        "slots",
+        13,
+        "",
+        4,
+        1,
+        6,
+        True,
+        "slot solenoids that are wired; how many the toy has is not verified",
+    ),
+    "insert_hold_ms": Setting(
+        "insert_hold_ms",
+        14,
+        "ms",
+        40,
+        10,
+        60,
+        False,
+        "how long a slot solenoid pushes",
+    ),
+    "reset_hold_ms": Setting(
+        "reset_hold_ms",
+        15,
+        "ms",
+        120,
+        20,
+        350,
+        False,
+        "how long the actuator holds the reset button",
+    ),
+    "release_mA": Setting(
+        "release_mA",
+        16,
+        "mA",
+        250,
+        20,
+        2000,
+        False,
+        "current from which the blaster's latch counts as driven",
     ),
 }
 
@@ -413,7 +469,7 @@ class ClearFault(Message):
 
 @dataclass(frozen=True, slots=True)
 class Identify(Message):
-    """Stores a UUID; refused when one is stored."""
+    """Stores a UUID; refused when one is stored, busy in a trial or a pulse, since EEPROM keeps the board for 61 ms."""
 
     TYPE: ClassVar[int] = 0x18
     RELIABLE: ClassVar[bool] = True
@@ -451,6 +507,44 @@ class Pulse(Message):
     output: int
     ms: int
     duty: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insert(Message):
+    """Starts an insert trial: one slot solenoid pushes one waiting card in. Answered `bad_value` for a slot that is not wired, `occupied` for one that holds a card; then nothing moves."""
+
+    TYPE: ClassVar[int] = 0x1C
+    RELIABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[str, ...]] = ("u32", "u32", "u8", "u48", "u8")
+    trial: int
+    burst: int
+    index: int
+    not_before: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reset(Message):
+    """Starts a reset trial: the toy's reset button is pressed. Asleep it wakes, awake it ejects what is loaded."""
+
+    TYPE: ClassVar[int] = 0x1D
+    RELIABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[str, ...]] = ("u32", "u32", "u8", "u48")
+    trial: int
+    burst: int
+    index: int
+    not_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slots(Message):
+    """Puts the bookkeeping right after a person, or a reset of the board, has changed what is in the slots. Refused in a trial."""
+
+    TYPE: ClassVar[int] = 0x1E
+    RELIABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[str, ...]] = ("u8", "u8")
+    occupied: int
+    cards: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,7 +625,7 @@ class Status(Message):
 
     TYPE: ClassVar[int] = 0x93
     RELIABLE: ClassVar[bool] = True
-    LAYOUT: ClassVar[tuple[str, ...]] = ("u48", "u16", "u8", "u8", "u32", "u16", "u16")
+    LAYOUT: ClassVar[tuple[str, ...]] = ("u48", "u16", "u8", "u8", "u32", "u16", "u16", "u8")
     tick: int
     outputs: int
     inputs: int
@@ -539,6 +633,7 @@ class Status(Message):
     trial: int
     pack: int
     stack_free: int
+    occupied: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,7 +666,7 @@ class Echoed(Message):
 
 @dataclass(frozen=True, slots=True)
 class Actuated(Message):
-    """The moment of the trial: the actuator went down, or the roller was switched on."""
+    """The moment of the trial: an actuator or a slot solenoid was switched on, or the roller."""
 
     TYPE: ClassVar[int] = 0xA0
     RELIABLE: ClassVar[bool] = True
@@ -663,6 +758,9 @@ MESSAGES: dict[int, type[Message]] = {
     Echo.TYPE: Echo,
     Rate.TYPE: Rate,
     Pulse.TYPE: Pulse,
+    Insert.TYPE: Insert,
+    Reset.TYPE: Reset,
+    Slots.TYPE: Slots,
     Boot.TYPE: Boot,
     McuAck.TYPE: McuAck,
     McuNak.TYPE: McuNak,

@@ -41,6 +41,7 @@ void Bench::step() {
     the.exact_set = false;
     the.due |= due::moment;
   }
+  stub::tick_ends();
   const double now = static_cast<double>(the.tick) / 16000;
   if (the.sampling && !was_sampling_) bin_at_ = now + 10;
   was_sampling_ = the.sampling;
@@ -194,14 +195,31 @@ std::vector<uint64_t> Bench::edges(protocol::Channel channel) const {
   return found;
 }
 
+static std::vector<uint8_t> trial_payload(uint8_t size, uint32_t trial, uint8_t moment_at, uint64_t not_before) {
+  std::vector<uint8_t> payload(size);
+  core::put32(payload.data(), trial);
+  core::put16(payload.data() + moment_at, static_cast<uint16_t>(not_before));
+  core::put32(payload.data() + moment_at + 2, static_cast<uint32_t>(not_before >> 16));
+  return payload;
+}
+
 std::vector<uint8_t> Bench::press(uint32_t trial, uint64_t not_before, uint16_t hopper) {
   namespace at = protocol::press_at;
-  std::vector<uint8_t> payload(at::size);
-  core::put32(payload.data() + at::trial, trial);
-  core::put16(payload.data() + at::not_before, static_cast<uint16_t>(not_before));
-  core::put32(payload.data() + at::not_before + 2, static_cast<uint32_t>(not_before >> 16));
+  std::vector<uint8_t> payload = trial_payload(at::size, trial, at::not_before, not_before);
   core::put16(payload.data() + at::hopper, hopper);
   return payload;
+}
+
+std::vector<uint8_t> Bench::insert(uint32_t trial, uint8_t slot, uint64_t not_before) {
+  namespace at = protocol::insert_at;
+  std::vector<uint8_t> payload = trial_payload(at::size, trial, at::not_before, not_before);
+  payload[at::slot] = slot;
+  return payload;
+}
+
+std::vector<uint8_t> Bench::reset(uint32_t trial, uint64_t not_before) {
+  namespace at = protocol::reset_at;
+  return trial_payload(at::size, trial, at::not_before, not_before);
 }
 
 std::vector<uint8_t> Bench::run_direct(uint32_t trial, uint16_t run_ms, uint8_t duty) {

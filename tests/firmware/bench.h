@@ -58,6 +58,9 @@ class Bench {
   // A press at once, in `button` drive.
   static std::vector<uint8_t> press(uint32_t trial, uint64_t not_before = 0, uint16_t hopper = 50);
   static std::vector<uint8_t> run_direct(uint32_t trial, uint16_t run_ms, uint8_t duty);
+  // The blaster's, at once or at a moment.
+  static std::vector<uint8_t> insert(uint32_t trial, uint8_t slot, uint64_t not_before = 0);
+  static std::vector<uint8_t> reset(uint32_t trial, uint64_t not_before = 0);
   static std::vector<uint8_t> setting(protocol::Setting key, uint32_t value);
   void power_on();  // and settles
 

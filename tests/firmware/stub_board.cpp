@@ -2,6 +2,7 @@
 // The stub board; see stub_board.h.
 #include "stub_board.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using protocol::Channel;
@@ -29,6 +30,14 @@ core::Tick tick() { return {static_cast<uint32_t>(the.tick >> 16), static_cast<u
 
 void at_ms(double ms) { the.tick = static_cast<uint64_t>(ms * 16000); }
 void later_ms(double ms) { the.tick += static_cast<uint64_t>(ms * 16000); }
+
+void tick_ends() {
+  if (the.cut_ticks == 0 || the.tick < the.cut_at) return;
+  the.cut_ticks = 0;
+  board::release_all();
+  board::latched = static_cast<uint8_t>(board::latched | (1u << static_cast<uint8_t>(protocol::Cause::max_on)));
+  the.due |= board::due::tripped;
+}
 
 void edge(Channel channel, bool level) {
   const uint8_t bit = mask(channel);
@@ -81,12 +90,21 @@ bool energise(protocol::Output output, uint8_t duty, core::Tick& at) {
   the.on = static_cast<uint16_t>(the.on | (1u << static_cast<uint8_t>(output)));
   if (output == protocol::Output::roller) the.duty = duty;
   ++the.energised_count;
+  the.ledger.energised(static_cast<uint8_t>(output), the.tick);
   return true;
 }
-void release(protocol::Output output) { the.on = static_cast<uint16_t>(the.on & ~(1u << static_cast<uint8_t>(output))); }
-void release_all() { the.on = 0; }
+void release(protocol::Output output) {
+  the.on = static_cast<uint16_t>(the.on & ~(1u << static_cast<uint8_t>(output)));
+  the.ledger.released(static_cast<uint8_t>(output), the.tick);
+}
+void release_all() {
+  for (uint8_t n = 0; n < protocol::kOutputCount; ++n) release(static_cast<protocol::Output>(n));
+}
 uint16_t energised() { return the.on; }
-void cut_in(uint16_t ticks_of_2ms) { the.cut_ticks = ticks_of_2ms; }
+void cut_in(uint16_t ticks_of_2ms) {
+  the.cut_ticks = ticks_of_2ms;
+  the.cut_at = the.tick + ticks_of_2ms * 32000ull;
+}
 
 uint8_t inputs() { return the.pins; }
 bool interlock_closed() { return the.pins & mask(Channel::interlock); }
@@ -122,15 +140,18 @@ void set_rate(uint8_t divisor) { the.rate = divisor; }
 void send(uint8_t count) { the.tx.insert(the.tx.end(), the.buffer, the.buffer + count); }
 
 uint8_t eeprom_read(uint16_t address) {
+  the.eeprom_busy = 0;  // the Uno waits
   const auto found = the.eeprom.find(address);
   return found == the.eeprom.end() ? 0xFF : found->second;
 }
-bool eeprom_ready() { return true; }
+bool eeprom_ready() { return the.eeprom_busy == 0 || --the.eeprom_busy == 0; }
 void eeprom_write(uint16_t address, uint8_t value) {
+  if (the.eeprom_busy) std::abort();  // the last write is not over: the byte would be lost
   the.eeprom[address] = value;
   ++the.eeprom_writes;
+  the.eeprom_busy = the.eeprom_slow + 1;
 }
-void feed_watchdog() {}
+void feed_watchdog() { ++the.fed; }
 uint32_t build_id() { return 0x12345678; }
 uint8_t reset_cause() { return protocol::reset_flag::power_on; }
 uint16_t stack_free() { return 500; }

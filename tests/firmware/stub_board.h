@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "board.h"
+#include "ledger.h"
 
 namespace stub {
 
@@ -21,6 +22,8 @@ struct Board {
   uint16_t on = 0;           // outputs, bit n
   uint8_t duty = 0;          // of the roller
   uint16_t cut_ticks = 0;    // as cut_in() was told
+  uint64_t cut_at = 0;       // when the last of them is over at the latest
+  Ledger ledger;
   uint8_t pins = 0;          // levels, bit n = channel n
   uint8_t told = 0;          // levels as the queues tell them
   bool sampling = false;
@@ -32,6 +35,9 @@ struct Board {
   uint8_t buffer[64];
   std::map<uint16_t, uint8_t> eeprom;
   unsigned eeprom_writes = 0;
+  unsigned eeprom_slow = 0;  // eeprom_ready() says no so many times after a write
+  unsigned eeprom_busy = 0;  // of these, left
+  unsigned fed = 0;          // the watchdog
   unsigned energised_count = 0;
   uint8_t rate = 0;          // divisor, 0 = as built
 };
@@ -45,5 +51,6 @@ void at_ms(double ms);       // moves time to this many ms
 void later_ms(double ms);
 void edge(protocol::Channel channel, bool level);  // an input changes now
 core::Tick tick();
+void tick_ends();            // the 2 ms tick: cuts what has reached its deadline
 
 }  // namespace stub

@@ -12,6 +12,7 @@ using protocol::Output;
 using protocol::PowerCause;
 using protocol::Reason;
 using protocol::Result;
+using protocol::Setting;
 using protocol::Type;
 
 namespace due = board::due;
@@ -132,7 +133,10 @@ void App::execute() {
 
 Result App::perform(Type type, const uint8_t* payload, uint8_t length) {
   switch (type) {
-    case Type::PRESS: return pulsed_ == kNoOutput ? trial_.request(payload) : Result::busy;
+    case Type::PRESS:
+    case Type::INSERT:
+    case Type::RESET: return pulsed_ == kNoOutput ? trial_.request(type, payload) : Result::busy;
+    case Type::SLOTS: return slots(payload);
     case Type::ABORT: return trial_.end(Reason::abort), Result::ok;
     case Type::POWER: return power(payload[protocol::power_at::on]);
     case Type::SET: return set(payload[protocol::set_at::key], get32(payload + protocol::set_at::value));
@@ -140,7 +144,8 @@ Result App::perform(Type type, const uint8_t* payload, uint8_t length) {
     case Type::GET_STATUS: return status();
     case Type::GET_COUNTERS: return counters();
     case Type::CLEAR_FAULT: return guard_.clear(static_cast<Cause>(payload[protocol::clear_fault_at::cause]));
-    case Type::IDENTIFY: return settings_.identify(payload + protocol::identify_at::uuid);
+    // It waits for EEPROM, and meanwhile nobody would end what is on.
+    case Type::IDENTIFY: return resting() ? settings_.identify(payload + protocol::identify_at::uuid) : Result::busy;
     case Type::ECHO: return echo(payload, length);
     case Type::RATE: return rate(payload[protocol::rate_at::divisor]);
     case Type::PULSE: return pulse(payload);
@@ -168,8 +173,19 @@ void App::powered(bool on, PowerCause cause) {
   link_.events.put8(static_cast<uint8_t>(cause));
 }
 
+// Another toy, or another number of slots, is a change of what the books tell of.
 Result App::set(uint8_t key, uint32_t value) {
-  return trial_.in_flight() ? Result::busy : settings_.set(key, value);
+  if (trial_.in_flight()) return Result::busy;
+  const uint16_t old_launcher = settings_.get(Setting::launcher), old_slots = settings_.get(Setting::slots);
+  const Result result = settings_.set(key, value);
+  if (settings_.get(Setting::launcher) != old_launcher || settings_.get(Setting::slots) != old_slots) trial_.slots().clear();
+  return result;
+}
+
+Result App::slots(const uint8_t* payload) {
+  namespace at = protocol::slots_at;
+  if (trial_.in_flight()) return Result::busy;
+  return trial_.slots().tell(payload[at::occupied], payload[at::cards], static_cast<uint8_t>(settings_.get(Setting::slots)));
 }
 
 Result App::value(uint8_t key) {
@@ -191,6 +207,7 @@ Result App::status() {
   link_.events.put32(trial_.number());
   link_.events.put16(pack_);
   link_.events.put16(board::stack_free());
+  link_.events.put8(trial_.slots().occupied());
   return Result::ok;
 }
 
@@ -220,7 +237,7 @@ Result App::pulse(const uint8_t* payload) {
   const uint8_t ms = payload[at::ms];
   if (output >= protocol::kOutputCount || output == static_cast<uint8_t>(Output::power)) return Result::bad_value;
   if (ms == 0 || ms > protocol::kPulseMaxMs) return Result::bad_value;
-  if (trial_.in_flight() || pulsed_ != kNoOutput) return Result::busy;
+  if (!resting()) return Result::busy;
   if (!guard_.on(static_cast<Output>(output), payload[at::duty])) return Result::refused;
   pulsed_ = output;
   pulse_end_ = slice(guard_.at()) + slices(ms) + 1;
@@ -249,10 +266,10 @@ uint8_t App::write_boot(uint8_t* out) {
   fields[at::version_minor] = kVersionMinor;
   fields[at::version_patch] = kVersionPatch;
   put32(fields + at::build_id, build_id_);
-  for (uint8_t n = 0; n < 16; ++n) fields[at::uuid + n] = settings_.uuid()[n];
+  settings_.read_uuid(fields + at::uuid);
   put32(fields + at::boot_count, settings_.boot_count());
-  fields[at::wiring] = static_cast<uint8_t>(settings_.get(protocol::Setting::wiring));
-  fields[at::launcher] = static_cast<uint8_t>(protocol::Launcher::roller);
+  fields[at::wiring] = static_cast<uint8_t>(settings_.get(Setting::wiring));
+  fields[at::launcher] = static_cast<uint8_t>(settings_.get(Setting::launcher));
   fields[at::reset_cause] = board::reset_cause();
   fields[at::flags] = static_cast<uint8_t>((link_.fresh() ? flag::fresh : 0) |
                                            (trial_.in_flight() ? flag::in_trial : 0) |

@@ -27,6 +27,8 @@ class App {
   static constexpr Slice kBootEvery = slices(protocol::kBootEveryMs);
   static constexpr Slice kEdgesWait = slices(20);  // outside a trial, so that edges travel in company
 
+  bool resting() const { return !trial_.in_flight() && pulsed_ == kNoOutput; }  // nothing on that has an end
+
   void receive();
   void lease();
   void greet();
@@ -35,6 +37,7 @@ class App {
   protocol::Result power(uint8_t on);
   protocol::Result value(uint8_t key);
   protocol::Result set(uint8_t key, uint32_t value);
+  protocol::Result slots(const uint8_t* payload);
   protocol::Result status();
   protocol::Result counters();
   protocol::Result echo(const uint8_t* data, uint8_t length);
@@ -47,7 +50,8 @@ class App {
   void count_losses();
   void report();
   void transmit();
-  uint8_t write_boot(uint8_t* out);
+  // Not inlined: its buffer would make the loop's frame longer than an AVR's short offsets, at every pass.
+  __attribute__((noinline)) uint8_t write_boot(uint8_t* out);
 
   void timers();
   void within(Slice wait, const Tick& now);
@@ -76,7 +80,7 @@ class App {
   uint8_t untold_ = 0;     // latched causes not yet told, bit n = Cause n
   uint8_t cut_ = kNoOutput;  // the output that max_on concerned
   bool power_lost_ = false;
-  bool leased_ = false;    // from PRESS until its TRIAL_END is acknowledged: silence switches everything off
+  bool leased_ = false;    // from the command of a trial until its TRIAL_END is acknowledged: silence switches everything off
   bool boot_due_ = false;
   bool reschedule_ = false;
 };

@@ -17,7 +17,7 @@ constexpr Slice kLease = slices(protocol::kLeaseMs) - 1;  // the alarm comes wit
 constexpr Slice kPowerHold = slices(protocol::kPowerHoldMs);
 constexpr Slice kEdgesSpoil = slices(400);  // before their 7 bits of overflow count (520 ms) repeat
 constexpr Slice kEepromByte = slices(5);    // one write, 3.4 ms
-static_assert(protocol::kPulseMaxMs + 10 <= kShortestMaxOnMs, "no pulse is cut by the guard");
+static_assert(protocol::kPulseMaxMs + 10 <= kSlotMaxOnMs, "no pulse is cut by the guard");
 constexpr Slice kRest = slices(1000);       // the loop must come by once in 1.05 s to carry the overflows
 
 inline Slice sooner(Slice a, Slice b) { return a < b ? a : b; }

@@ -21,13 +21,13 @@ constexpr uint16_t kCoils = one(Output::slot1) | one(Output::slot2) | one(Output
 
 // Suggested values, no facts of a toy: a coil is pulsed, a button held no longer than a finger does, a roller run ends
 // before a jammed motor is hot.
-constexpr Limit kSlot = {kShortestMaxOnMs, 200, 400, 4, 255, kCoils};
+constexpr Limit kSlot = {kSlotMaxOnMs, 200, 400, 4, 255, kCoils};
 const Limit kLimits[protocol::kOutputCount] ROM = {
     {kRollerMaxOnMs, 100, 10000, 1, 20, kMotor},       // roller
     {600, 200, 1000, 3, 255, kMotor},                  // reverse
     kSlot, kSlot, kSlot, kSlot, kSlot, kSlot,          // slots 1 to 6
     {kLaunchMaxOnMs, 100, 2000, 1, 255, kCoils},       // launch
-    {400, 200, 2000, 2, 255, kCoils},                  // reset
+    {kResetMaxOnMs, 200, 2000, 2, 255, kCoils},        // reset
     {0, 0, 0, 0, 255, 0},                              // power
 };
 

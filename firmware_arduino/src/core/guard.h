@@ -22,8 +22,9 @@ struct Limit {
 };
 
 // Limits by name, for what is checked against them at compile time.
+constexpr uint16_t kSlotMaxOnMs = 80;  // the shortest of all
 constexpr uint16_t kLaunchMaxOnMs = 200;
-constexpr uint16_t kShortestMaxOnMs = 80;  // of the slots
+constexpr uint16_t kResetMaxOnMs = 400;
 constexpr uint16_t kRollerMaxOnMs = 5200;
 
 // The least PWM duty that makes sense for an output.

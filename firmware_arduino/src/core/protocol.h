@@ -9,7 +9,7 @@
 
 namespace protocol {
 
-constexpr uint32_t kHash = 0xAEFADB1AUL;
+constexpr uint32_t kHash = 0x4A4F0870UL;
 constexpr uint32_t kBaud = 115200UL;
 constexpr uint8_t kMaxPayload = 48;
 constexpr uint8_t kWindow = 4;
@@ -76,15 +76,19 @@ enum class Verdict : uint8_t {
   rejected = 5,  // the toy did not take the press, or a precondition failed
   aborted = 6,  // ended from outside: STOP, abort, lease or interlock
   fault = 7,  // the rig spoiled it
+  blast = 8,  // insert: the ejector let go, and every loaded card flew
+  held = 9,  // the toy took it, the ejector held: a normal zero; of a reset, that it only woke the toy
+  partial = 10,  // the ejector let go, and fewer cards flew than were loaded
+  latch_fault = 11,  // the toy drove the latch, and nothing flew although something was loaded
 };
-constexpr uint8_t kVerdictCount = 8;
+constexpr uint8_t kVerdictCount = 12;
 
 // Why a trial ended with other than a plain outcome.
 enum class Reason : uint8_t {
   none = 0,
   no_sound = 1,  // no sound began within accept_ms of button-down
   beam_blocked = 2,  // beam A or B was blocked before the press
-  wrong_wiring = 3,  // a press for the wiring that is not set
+  wrong_wiring = 3,  // a trial for the wiring or the launcher that is not set
   interlock = 4,  // the interlock loop is open
   lid = 5,  // the lid is open
   power_off = 6,  // toy power is off, or has not been on for settle_ms
@@ -98,9 +102,10 @@ enum class Reason : uint8_t {
   ring_full = 14,  // an edge or a sample was lost
   guard = 15,  // the guard refused or cut an output
   ran_unheard = 16,  // the roller ran although no sound was heard
-  cards_unpowered = 17,  // cards passed although the roller never ran
+  cards_unpowered = 17,  // cards passed although the roller never ran, or the latch was never driven
+  more_than_loaded = 18,  // more cards flew than the bookkeeping had in the slots
 };
-constexpr uint8_t kReasonCount = 18;
+constexpr uint8_t kReasonCount = 19;
 
 // The MCU's answer to a command.
 enum class Result : uint8_t {
@@ -109,8 +114,9 @@ enum class Result : uint8_t {
   bad_value = 2,  // out of range, or of the wrong length
   busy = 3,  // a trial is in flight
   refused = 4,  // a latched fault, an open interlock or the guard forbids it
+  occupied = 5,  // the slot holds a card, by the bookkeeping
 };
-constexpr uint8_t kResultCount = 5;
+constexpr uint8_t kResultCount = 6;
 
 // Numbered causes of a latched fault. All outputs are off until CLEAR_FAULT.
 enum class Cause : uint8_t {
@@ -156,17 +162,22 @@ constexpr uint8_t roller = 1 << 1;
 enum class Setting : uint8_t {
   wiring = 1,  // wiring of the bench
   press_hold_ms = 2,  // how long the actuator holds the launch button
-  accept_ms = 3,  // a press is accepted when a sound begins within this
-  onset_ms = 4,  // a roller that has not started within this stays still
+  accept_ms = 3,  // a trial is accepted when a sound begins within this
+  onset_ms = 4,  // a roller that has not started within this stays still, a latch that was not driven holds
   quiet_ms = 5,  // no edge, no drive and no sound for this long ends a trial
   observe_max_ms = 6,  // a trial that is not quiet by then ends
-  jam_ms = 7,  // beam A blocked for sample bins in a row of this length while driven is a jam
+  jam_ms = 7,  // beam A blocked for sample bins in a row of this length is a jam; the roller's only while it is driven
   stall_ms = 8,  // stall current longer than this is a jam
   stall_mA = 9,  // current from which the roller counts as stalled
   roller_on_mA = 10,  // current from which the roller counts as running
-  settle_ms = 11,  // toy power must have been on this long before a press
+  settle_ms = 11,  // toy power must have been on this long before a trial in which the toy takes part
+  launcher = 12,  // the machine on the bench
+  slots = 13,  // slot solenoids that are wired; how many the toy has is not verified
+  insert_hold_ms = 14,  // how long a slot solenoid pushes
+  reset_hold_ms = 15,  // how long the actuator holds the reset button
+  release_mA = 16,  // current from which the blaster's latch counts as driven
 };
-constexpr uint8_t kSettingCount = 11;
+constexpr uint8_t kSettingCount = 16;
 
 // The largest value of each, for checks at compile time.
 namespace setting_max {
@@ -181,6 +192,11 @@ constexpr uint16_t stall_ms = 2000;
 constexpr uint16_t stall_mA = 5000;
 constexpr uint16_t roller_on_mA = 2000;
 constexpr uint16_t settle_ms = 5000;
+constexpr uint16_t launcher = 1;
+constexpr uint16_t slots = 6;
+constexpr uint16_t insert_hold_ms = 60;
+constexpr uint16_t reset_hold_ms = 350;
+constexpr uint16_t release_mA = 2000;
 }
 
 struct SettingLimits {
@@ -200,6 +216,11 @@ const SettingLimits kSettingLimits[kSettingCount] ROM = {
     {850, 100, 5000, false},  // stall_mA
     {150, 20, 2000, false},  // roller_on_mA
     {500, 0, 5000, false},  // settle_ms
+    {0, 0, 1, true},  // launcher
+    {4, 1, 6, true},  // slots
+    {40, 10, 60, false},  // insert_hold_ms
+    {120, 20, 350, false},  // reset_hold_ms
+    {250, 20, 2000, false},  // release_mA
 };
 
 // Of a known key.
@@ -221,6 +242,9 @@ enum class Type : uint8_t {
   ECHO = 0x19,
   RATE = 0x1A,
   PULSE = 0x1B,
+  INSERT = 0x1C,
+  RESET = 0x1D,
+  SLOTS = 0x1E,
   BOOT = 0x81,
   MCU_ACK = 0x82,
   MCU_NAK = 0x83,
@@ -305,6 +329,26 @@ constexpr uint8_t ms = 1;
 constexpr uint8_t duty = 2;
 constexpr uint8_t size = 3;
 }
+namespace insert_at {
+constexpr uint8_t trial = 0;
+constexpr uint8_t burst = 4;
+constexpr uint8_t index = 8;
+constexpr uint8_t not_before = 9;
+constexpr uint8_t slot = 15;
+constexpr uint8_t size = 16;
+}
+namespace reset_at {
+constexpr uint8_t trial = 0;
+constexpr uint8_t burst = 4;
+constexpr uint8_t index = 8;
+constexpr uint8_t not_before = 9;
+constexpr uint8_t size = 15;
+}
+namespace slots_at {
+constexpr uint8_t occupied = 0;
+constexpr uint8_t cards = 1;
+constexpr uint8_t size = 2;
+}
 namespace boot_at {
 constexpr uint8_t protocol_hash = 0;
 constexpr uint8_t version_major = 4;
@@ -349,7 +393,8 @@ constexpr uint8_t cause = 9;
 constexpr uint8_t trial = 10;
 constexpr uint8_t pack = 14;
 constexpr uint8_t stack_free = 16;
-constexpr uint8_t size = 18;
+constexpr uint8_t occupied = 18;
+constexpr uint8_t size = 19;
 }
 namespace counters_at {
 constexpr uint8_t crc = 0;
@@ -430,6 +475,9 @@ inline uint8_t command_size(uint8_t type, bool& reliable, bool& open) {
     case 0x19: open = true; return 0;
     case 0x1A: return 1;
     case 0x1B: return 3;
+    case 0x1C: return 16;
+    case 0x1D: return 15;
+    case 0x1E: return 2;
     default: return 0xFF;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the board knows about itself: the settings, and what EEPROM keeps of them (UUID, wiring, boot count), each
-// record with its own check, so that a torn write loses one record and never invents one.
+// What the board knows about itself: the settings, and what EEPROM keeps (UUID, the stored settings, boot count), each
+// record with its own check, so that a torn write loses one record and never invents one. No copy of EEPROM is held.
 #pragma once
 
 #include <stdint.h>
@@ -20,24 +20,20 @@ class Settings {
   protocol::Result read(uint8_t key, uint16_t& value) const;
 
   bool has_uuid() const { return has_uuid_; }
-  const uint8_t* uuid() const { return image_; }
-  protocol::Result identify(const uint8_t* uuid);  // refused when there is one
+  void read_uuid(uint8_t* to) const;  // 16 bytes, as EEPROM holds them
+  // `refused` when there is one. Waits for the writes, 61 ms, once in a board's life: nothing must be on that has an end.
+  protocol::Result identify(const uint8_t* uuid);
 
   uint32_t boot_count() const { return boot_count_; }
 
-  // Writes one changed byte if EEPROM is ready; true while more are to come. Never waits.
+  // Writes one changed byte of the stored settings if EEPROM is ready; true while more are to come. Never waits.
   bool save();
 
  private:
-  static constexpr uint8_t kUuid = 16;
-  static constexpr uint8_t kWiringAt = kUuid + 2;      // behind the UUID's check
-  static constexpr uint8_t kImage = kWiringAt + 2;     // wiring and its complement
-
   void count_boot();
 
   uint16_t value_[protocol::kSettingCount];
-  uint8_t image_[kImage];  // what EEPROM holds or is about to
-  uint8_t saved_ = kImage;
+  uint8_t unsaved_ = 0;  // bit n = byte n of the stored settings is to be compared with EEPROM
   bool has_uuid_ = false;
   uint32_t boot_count_ = 0;
 };

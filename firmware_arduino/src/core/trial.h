@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One press, from the command to TRIAL_END: wait for its moment, check what must hold, actuate, observe until all is
+// One trial, from the command to TRIAL_END: wait for its moment, check what must hold, actuate, observe until all is
 // quiet, hand over every edge and sample, tell the verdict.
 #pragma once
 
@@ -7,8 +7,10 @@
 
 #include "board.h"
 #include "guard.h"
+#include "kinds.h"
 #include "reports.h"
 #include "settings.h"
+#include "slots.h"
 #include "verdict.h"
 
 namespace core {
@@ -18,8 +20,8 @@ class Trial {
   Trial(Guard& guard, const Settings& settings, Reports& reports, EventRing& events)
       : guard_(guard), settings_(settings), reports_(reports), events_(events) {}
 
-  // PRESS, with a payload of the right length.
-  protocol::Result request(const uint8_t* payload);
+  // PRESS, INSERT or RESET, with a payload of the right length.
+  protocol::Result request(protocol::Type type, const uint8_t* payload);
   // Ends the trial in flight from outside; outputs of the rig go off, toy power stays. No trial: nothing happens.
   void end(protocol::Reason reason);
   // A new conversation: the trial in flight is over and nobody is told.
@@ -29,6 +31,9 @@ class Trial {
   bool observing() const { return state_ == State::observing; }
   bool draining() const { return state_ == State::draining; }
   uint32_t number() const { return number_; }
+
+  // The books of the blaster's slots; the trial keeps them, and others touch them only while none is in flight.
+  Slots& slots() { return slots_; }
 
   // What the trial waits for, if it waits for a moment: its start, or the end of what it switched on.
   bool awaits(Tick& moment) const;
@@ -45,10 +50,19 @@ class Trial {
  private:
   enum class State : uint8_t { idle, waiting, observing, draining };
 
+  // What is switched on, and for how long; settled by the command.
+  struct Plan {
+    Kind kind;
+    protocol::Output output;
+    uint16_t hold_ms;  // 0 = it is not
+    uint8_t duty;
+  };
+
   uint16_t setting(protocol::Setting key) const { return settings_.get(key); }
   protocol::Reason obstacle() const;
   void actuate();
   bool over() const;
+  bool direct() const { return plan_.kind == Kind::run; }
 
   Guard& guard_;
   const Settings& settings_;
@@ -56,18 +70,17 @@ class Trial {
   EventRing& events_;
 
   VerdictMachine verdict_;
+  Slots slots_;
+  Plan plan_ = {Kind::press, protocol::Output::launch, 0, 0};
   uint32_t number_ = 0;
   Tick moment_ = {0, 0};
   Tick actuated_at_ = {0, 0};
-  uint16_t run_ms_ = 0;
   uint16_t bins_ = 0;
   uint16_t quiet_bins_ = 0;
-  uint8_t duty_ = 0;
   uint8_t mark_a_ = 0, mark_b_ = 0;  // of the beams' queues at the last bin
   uint8_t looked_ = 0;               // slow changes up to here were looked at
   State state_ = State::idle;
   protocol::Reason external_ = protocol::Reason::none;
-  bool direct_ = false;
   bool actuated_ = false;
   bool timed_ = false;     // moment_ is still to come
   bool accepted_ = false;

@@ -5,20 +5,21 @@
 
 #include <stdint.h>
 
+#include "kinds.h"
 #include "protocol.h"
 
 namespace core {
 
 struct Rules {
-  bool direct;
-  uint16_t hopper;  // cards believed to be there
-  uint16_t roller_on_mA, stall_mA, jam_ms, stall_ms;
+  Kind kind;
+  uint16_t cards;  // believed to be there: in the hopper, or in the slots with the one that is inserted
+  uint16_t driven_mA, stall_mA, jam_ms, stall_ms;
 };
 
 struct Outcome {
   protocol::Verdict verdict;
   protocol::Reason reason;
-  uint16_t cleared, roller_ms;
+  uint16_t cleared, driven_ms;
   uint8_t sticking;
 };
 
@@ -26,7 +27,8 @@ class VerdictMachine {
  public:
   void start(const Rules& rules);
 
-  // A closed bin: sum of 4 current counts and protocol::bin_flag. True when the roller was driven in it.
+  // A closed bin: sum of 4 current counts and protocol::bin_flag. True when the trial cannot be over with it: roller or
+  // latch was driven, or a card that was thrown stands in the beam and is no jam yet.
   bool bin(uint16_t current_sum, uint8_t flags);
   // An edge of beam A since actuation; 1 = blocked. The beam is clear at the start.
   void beam_a(uint8_t level);
@@ -38,12 +40,17 @@ class VerdictMachine {
   Outcome finish(protocol::Reason external, bool actuated, bool accepted) const;
 
  private:
-  uint16_t roller_on_ = 0, stall_ = 0;  // as sums of a bin
-  uint16_t hopper_ = 0, jam_ms_ = 0, stall_ms_ = 0;
-  uint16_t driven_bins_ = 0, stalled_run_ = 0, blocked_run_ = 0;
-  uint16_t cleared_ = 0;
+  void rolled(Outcome& outcome) const;
+  void sprung(Outcome& outcome, protocol::Verdict all_flew) const;
+
+  uint16_t driven_ = 0, stall_ = 0;  // as sums of a bin
+  uint16_t cards_ = 0;
+  uint16_t driven_bins_ = 0, cleared_ = 0;
+  uint8_t jam_bins_ = 0, stall_bins_ = 0;       // runs of so many are a jam
+  uint8_t stalled_run_ = 0, blocked_run_ = 0;   // bins in a row
   protocol::Reason jam_ = protocol::Reason::none;
-  bool direct_ = false;
+  Kind kind_ = Kind::press;
+  uint8_t undriven_ = 0;  // protocol::bin_flag that makes a bin one of a jam although nothing is driven
   bool blocked_ = false;
 };
 
