@@ -61,5 +61,11 @@ class OperatorNeededError(RigError):
     exit_code = 3
 
 
+class RefusedRequestError(RigError):
+    """A trial that the bench, as it is, cannot make: nothing moves."""
+
+    exit_code = 2
+
+
 class StopAskedError(Exception):
     """The operator asked for the end: a signal, or Ctrl-C. Not a fault of anything."""

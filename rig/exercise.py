@@ -7,33 +7,33 @@ while it is, and again after; that the guard refuses what it must is exercised, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from rig.errors import OperatorNeededError
 from rig.operator import Sensor
 from rig.selfcheck import TRIAL, Bench
-from rig.verdict import current_uA
+from rig.verdict import current_uA, pack_uV
 from rig.wire.messages import (
-    PULSE_MAX_MS,
     STOP_SEND,
     TICK_HZ,
     Cause,
     Channel,
+    Launcher,
     Output,
     Power,
     Press,
     Pulse,
     Reason,
+    Reset,
     Result,
+    TrialEnd,
     Verdict,
     Wiring,
 )
+from rig.wired import FULL, PULSE_MS, ROLLER_DUTY, WIRED, Rule
 
-PULSE_MS = 40
-FULL = 255
-ROLLER_DUTY = 20  # the least that the guard allows, of 255
 RUN_MS, RUN_DUTY = 100, 64  # of the roller in wiring `direct`: enough to be measured, too little to move a card
 REST_S = 0.300  # longer than any output's least rest
 ALIVE_A = 0.020
@@ -60,7 +60,14 @@ class Row:
     outcome: Outcome
 
 
-Step = Callable[[], Iterator[Row]]
+WORDS = {
+    Channel.interlock: ("open", "closed"),
+    Channel.lid: ("open", "closed"),
+    Channel.beam_a: ("clear", "blocked"),
+    Channel.beam_b: ("clear", "blocked"),
+    Channel.sound: ("quiet", "sounding"),
+}
+"""What the levels of each input are called."""
 
 
 def row(name: str, did: str, expects: str, saw: str, good: bool) -> Row:
@@ -79,15 +86,21 @@ def _late(begin: int, tick: int, within_ms: int) -> bool:
 
 
 class Exercise:
-    """A bench being exercised. `steps` runs them all; what is on at its end, whoever runs it switches off."""
+    """A bench being exercised. `steps` runs them all; what is on at its end, whoever runs it switches off.
+
+    slots: that the board is set up for, whatever launcher that is.
+    """
 
     def __init__(self, bench: Bench, drive: Wiring, *, press: bool) -> None:
-        """`press`: press the toy's button, too, by which cards may fly."""
+        """What is there to exercise the board tells. `press`: press the toy's button, too, by which cards may fly."""
         self._bench = bench
         self._board = bench.board
         self._drive = drive
         self._press = press
         self._settings = self._board.settings()
+        self.slots = self._settings["slots"]
+        self._launcher = Launcher(self._settings["launcher"])
+        self._wired = WIRED[self._launcher]
 
     def steps(self) -> Iterator[Row]:
         """Every step in order. Raises a `RigError` when link or board fail."""
@@ -104,7 +117,8 @@ class Exercise:
                 yield from step()
         for sensor in ("beam_a", "beam_b"):
             yield from self._beam(sensor)
-        yield from self._lid()
+        if Channel.lid in self._wired.rest:
+            yield from self._lid()
         yield from self._interlock()
         if closed:
             yield from self._stop()
@@ -116,17 +130,9 @@ class Exercise:
 
     def _at_rest(self) -> Iterator[Row]:
         status = self._board.status()
-        rest = {Channel.interlock: 1, Channel.lid: 1, Channel.beam_a: 0, Channel.beam_b: 0, Channel.sound: 0}
-        words = {
-            Channel.interlock: ("open", "closed"),
-            Channel.lid: ("open", "closed"),
-            Channel.beam_a: ("clear", "blocked"),
-            Channel.beam_b: ("clear", "blocked"),
-            Channel.sound: ("quiet", "sounding"),
-        }
-        for channel, level in rest.items():
-            now = status.inputs >> channel & 1
-            yield row(f"rest.{channel.name}", "read at rest", words[channel][level], words[channel][now], now == level)
+        for channel, level in self._wired.rest.items():
+            now, words = status.inputs >> channel & 1, WORDS[channel]
+            yield row(f"rest.{channel.name}", "read at rest", words[level], words[now], now == level)
         yield row("rest.outputs", "read at rest", "all off", outputs_of(status.outputs), not status.outputs)
 
     def _clear(self) -> Row:
@@ -141,9 +147,8 @@ class Exercise:
     # ------------------------------------------------------------------ outputs
 
     def _pulses(self) -> Iterator[Row]:
-        for output in Output:
-            if output is not Output.power:
-                yield self._pulse(output, ROLLER_DUTY if output is Output.roller else FULL)
+        for output in self._wired.outputs(self.slots):
+            yield self._pulse(output, ROLLER_DUTY if output is Output.roller else FULL)
 
     def _pulse(self, output: Output, duty: int) -> Row:
         """One output on for a moment, read back meanwhile and after; tried again where the link was too slow for that."""
@@ -165,55 +170,37 @@ class Exercise:
                 return row(f"output.{output.name}", did, expects, saw, good)
         return Row(f"output.{output.name}", did, expects, "the link is too slow to read it back meanwhile", Outcome.skipped)
 
-    def _refused(self, name: str, command: Pulse, what: str, expected: Result) -> Row:
+    def _refused(self, rule: Rule) -> Row:
         """A pulse that must be refused, and must not show at its pin."""
-        result, _ = self._board.command(command)
-        on = self._board.status().outputs & 1 << command.output
-        expects = f"{expected.name}, {Output(command.output).name} off"
-        saw = f"{result.name}, {Output(command.output).name} {'on' if on else 'off'}"
-        return row(name, f"asked for {what}", expects, saw, result is expected and not on)
+        output = Output(rule.command.output)
+        result, _ = self._board.command(rule.command)
+        on = self._board.status().outputs & 1 << output
+        expects = f"{rule.answer.name}, {output.name} off"
+        saw = f"{result.name}, {output.name} {'on' if on else 'off'}"
+        return row(rule.name, f"asked for {rule.what}", expects, saw, result is rule.answer and not on)
 
-    def _refused_soon(
-        self, name: str, first: Pulse, wait_s: float, command: Pulse, what: str, expected: Result, within_ms: int
-    ) -> Row:
-        """As `_refused`, `wait_s` after `first` and within `within_ms` of it; tried again where the link was too slow for that."""
+    def _refused_after(self, rule: Rule, first: Pulse) -> Row:
+        """As `_refused`, soon enough after `first`; tried again where the link was too slow for that."""
         board = self._board
         for _ in range(TRIES):
             self._bench.serve(REST_S)
             begin = board.status().tick
             board.demand(first)
-            self._bench.serve(wait_s)
-            found = self._refused(name, command, what, expected)
-            if found.outcome is Outcome.ok or not _late(begin, board.status().tick, within_ms):
+            self._bench.serve(rule.wait_s)
+            found = self._refused(rule)
+            if found.outcome is Outcome.ok or not _late(begin, board.status().tick, rule.within_ms):
                 return found
-        return Row(name, found.did, found.expects, f"the link is too slow to ask within {within_ms} ms", Outcome.skipped)
+        slow = f"the link is too slow to ask within {rule.within_ms} ms"
+        return Row(rule.name, found.did, found.expects, slow, Outcome.skipped)
 
     def _rules(self) -> Iterator[Row]:
         """What the guard and the board must refuse."""
-        roller = Pulse(Output.roller, PULSE_MS, ROLLER_DUTY)
-        reverse, slot2 = (Pulse(output, PULSE_MS, FULL) for output in (Output.reverse, Output.slot2))
-        slot1 = Pulse(Output.slot1, PULSE_MAX_MS, FULL)
-        yield self._refused_soon(
-            "rule.reverse",
-            roller,
-            (PULSE_MS + 20) / 1000,
-            reverse,
-            "reverse within 100 ms of the roller",
-            Result.refused,
-            PULSE_MS + 100,
-        )
-        yield self._refused_soon(
-            "rule.one_at_a_time", slot1, 0.0, slot2, "a second coil while one is on", Result.busy, PULSE_MAX_MS
-        )
-        yield self._refused_soon(
-            "rule.rest", slot1, (PULSE_MAX_MS + 20) / 1000, slot1, "the same coil within 200 ms", Result.refused, PULSE_MAX_MS + 200
-        )
-        self._bench.serve(REST_S)
-        duty, long = Pulse(Output.roller, PULSE_MS, ROLLER_DUTY - 1), Pulse(Output.slot1, PULSE_MAX_MS + 1, FULL)
-        power = Pulse(Output.power, PULSE_MS, FULL)
-        yield self._refused("rule.duty", duty, "the roller below its least duty", Result.refused)
-        yield self._refused("rule.time", long, f"more than {PULSE_MAX_MS} ms", Result.bad_value)
-        yield self._refused("rule.power", power, "toy power for a moment", Result.bad_value)
+        for rule in self._wired.rules:
+            if rule.first:
+                yield self._refused_after(rule, rule.first)
+            else:
+                self._bench.serve(REST_S)
+                yield self._refused(rule)
 
     def _power(self) -> Iterator[Row]:
         board = self._board
@@ -226,16 +213,23 @@ class Exercise:
         yield row("output.power", "toy power on for 100 ms", "power, then all off", saw, during == 1 << Output.power and not after)
 
     def _drives(self) -> Iterator[Row]:
-        """The roller under current: by the rig's bridge, or by the toy when a press was asked for."""
-        if self._drive is Wiring.direct:
-            yield self._run()
-        elif self._press:
-            yield self._press_button()
+        """Under current: the roller by the rig's bridge, or what the toy moves when one of its buttons is pressed."""
+        if self._drive is Wiring.button and not self._press:
+            return
+        drives = {
+            (Launcher.roller, Wiring.direct): self._run,
+            (Launcher.roller, Wiring.button): self._press_launch,
+            (Launcher.blast, Wiring.button): self._press_reset,
+        }
+        yield from drives[self._launcher, self._drive]()
 
-    def _run(self) -> Row:
+    def _peak_A(self) -> float:
+        """The highest current in the last trial; 0 when nothing was sampled."""
+        return max(map(current_uA, self._bench.heard.bins), default=0) / 1e6
+
+    def _run(self) -> Iterator[Row]:
         end = self._bench.trial(Press(TRIAL, 0, 0, Wiring.direct, 0, 0, RUN_MS, RUN_DUTY))
-        most = self._settings["stall_mA"] / 1000
-        peak = max(map(current_uA, self._bench.heard.bins), default=0) / 1e6
+        most, peak = self._settings["stall_mA"] / 1000, self._peak_A()
         saw = (
             f"{peak * 1000:.0f} mA"
             if self._bench.heard.bins
@@ -243,15 +237,40 @@ class Exercise:
         )
         good = ALIVE_A < peak < most
         expects = f"more than {ALIVE_A * 1000:.0f} and less than {most * 1000:.0f} mA"
-        return row("drive.roller", f"driven for {RUN_MS} ms at {RUN_DUTY}/{FULL}", expects, saw, good)
+        yield row("drive.roller", f"driven for {RUN_MS} ms at {RUN_DUTY}/{FULL}", expects, saw, good)
 
-    def _press_button(self) -> Row:
+    def _toy_on(self) -> None:
+        """Toy power, and time for the toy to begin."""
         self._board.demand(Power(1))
         self._bench.serve(self._settings["settle_ms"] / 1000 + 1.0)
+
+    def _press_launch(self) -> Iterator[Row]:
+        self._toy_on()
         end = self._bench.trial(Press(TRIAL, 0, 0, Wiring.button, 0, 0, 0, FULL))
         self._board.demand(Power(0))
+        yield self._heard("drive.press", "pressed the toy's button once", end)
+
+    def _press_reset(self) -> Iterator[Row]:
+        """The reset button, and once more when that has only woken the toy: awake it drives its latch."""
+        self._toy_on()
+        end = self._bench.trial(Reset(TRIAL, 0, 0, 0))
+        yield self._heard("drive.reset", "pressed the toy's reset button", end)
+        did = "watched the pack's current meanwhile"
+        if end.verdict == Verdict.held:
+            self._bench.serve(REST_S)
+            end = self._bench.trial(Reset(TRIAL, 0, 0, 0))
+            did = "pressed it again, since the toy was asleep"
+        self._board.demand(Power(0))
+        expects = f"the latch is driven: at least {self._settings['release_mA']} mA"
+        saw = f"{self._peak_A() * 1000:.0f} mA at most, latch driven for {end.roller_ms} ms"
+        if self._bench.heard.bins:
+            saw += f", pack at {min(map(pack_uV, self._bench.heard.bins)) / 1e6:.2f} V at least"
+        yield row("drive.latch", did, expects, saw, end.roller_ms > 0)
+
+    def _heard(self, name: str, did: str, end: TrialEnd) -> Row:
+        """Whether the toy answered a press with its sound."""
         saw = f"{'accepted' if end.accepted else 'not accepted'}, {Verdict(end.verdict).name}"
-        return row("drive.press", "pressed the toy's button once", "the toy sounds: accepted", saw, bool(end.accepted))
+        return row(name, did, "the toy sounds: accepted", saw, bool(end.accepted))
 
     # ------------------------------------------------------------------ sensors
 
@@ -333,9 +352,9 @@ class Exercise:
         saw = f"{outputs_of(status.outputs)}, {Cause(status.cause).name} latched"
         good = bool(before) and not status.outputs and status.cause == Cause.stop_received
         yield row("stop", "sent STOP with toy power on", "all off, stop_received latched", saw, good)
-        yield self._refused(
-            "rule.latched", Pulse(Output.launch, PULSE_MS, FULL), "an output while a fault is latched", Result.refused
-        )
+        # Should it not be refused, slot 1 does least: at the roller nothing hangs on it, at the blaster no card waits.
+        push = Pulse(Output.slot1, PULSE_MS, FULL)
+        yield self._refused(Rule("rule.latched", push, "an output while a fault is latched", Result.refused))
         board.clear_fault(Cause.stop_received)
         left = Cause(board.status().cause)
         yield row("stop.clear", "cleared the fault", "none latched", f"{left.name} latched", left is Cause.none)

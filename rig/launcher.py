@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launcher can be asked to do: press, stop, be safe. Knows trials and edges, no campaign and no store."""
+"""What a launcher can be asked to do: make a trial, stop, be safe. Knows trials and edges, no campaign and no store."""
 
 from __future__ import annotations
 
@@ -8,30 +8,35 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from rig.awake import SURELY_ASLEEP_S, ToyState, expected
 from rig.board import COMMAND_S, IDLE_RENEW_S, TRIAL_RENEW_S, Board
-from rig.errors import ControllerResetError, LinkLostError, RigError, RigFaultError, StopAskedError
+from rig.errors import ControllerResetError, LinkLostError, RefusedRequestError, RigError, RigFaultError, StopAskedError
 from rig.links.base import Link
 from rig.observed import Watch, record_of
-from rig.trial import PressRequest, TrialRecord
+from rig.requests import Request
+from rig.slots import EMPTY, Slots
+from rig.trial import TrialRecord
 from rig.wire.messages import (
+    TICK_HZ,
     Abort,
     Actuated,
     Cause,
     Channel,
     Edges,
     Fault,
+    Launcher,
     Message,
     Power,
     Powered,
-    Press,
     Result,
     Samples,
     TrialEnd,
     Verdict,
     Wiring,
 )
+from rig.wire.messages import Slots as SlotsMessage
 
-# A press is sent this long before its moment: enough for a few retransmissions, little enough that nothing changes meanwhile.
+# A trial is sent this long before its moment: enough for a few retransmissions, little enough that nothing changes meanwhile.
 AHEAD_S = 0.150
 
 PATIENCE_S = 300.0
@@ -42,6 +47,9 @@ LAST_PATIENCE_S = 5.0
 
 BY_LINE = (Cause.lease_lapsed, Cause.stop_received, Cause.silence)
 """Latched faults that a bad line brings about, and that nothing else has to be mended for."""
+
+ARTICLE = {Launcher.roller: "a roller launcher", Launcher.blast: "a blaster"}
+"""What errors call each machine."""
 
 PREPARATIONS = 3
 """A lease that lapses just then latches another fault between the clearing of one and what comes after it."""
@@ -63,8 +71,12 @@ class Happening:
     data: dict[str, int | str]
 
 
-class RollerLauncher:
-    """A roller launcher on a board. Construction only connects; `prepare` switches the toy's supply as the wiring needs it."""
+class Driver:
+    """A launcher on a board. Construction only connects; `prepare` switches the toy's supply as the wiring needs it.
+
+    What tells one kind of launcher from the other is in the requests that are made of it. `kind` is the machine that the
+    board is set up for; `books` are those of a blaster's slots, kept with every trial.
+    """
 
     def __init__(
         self,
@@ -76,7 +88,7 @@ class RollerLauncher:
         new_uuid: Callable[[], bytes],
         stop_asked: Callable[[], bool] = lambda: False,
         patience_s: float = PATIENCE_S,
-        on_heard: Callable[[RollerLauncher], None] = lambda launcher: None,
+        on_heard: Callable[[Driver], None] = lambda launcher: None,
     ) -> None:
         """Connect to the board.
 
@@ -94,12 +106,19 @@ class RollerLauncher:
         self.levels: dict[str, int] = {}
         self.drive = drive
         self.settings: dict[str, int] = {}
+        self.books = EMPTY
+        self._active_tick: int | None = None  # of the toy's last activity: what it took, or its power-on
 
         def heard(board: Board) -> None:
             self.board = board
             on_heard(self)
 
         self.board = Board(link, self._take, nonce=nonce, new_uuid=new_uuid, stop_asked=stop_asked, on_heard=heard)
+
+    @property
+    def kind(self) -> Launcher:
+        """The machine that the board is set up for, as its BOOT says."""
+        return Launcher(self.board.boot.launcher)
 
     def prepare(self) -> None:
         """Clear what is latched (and tell it), set the wiring, switch the toy on for `button` and off for `direct`.
@@ -132,6 +151,8 @@ class RollerLauncher:
             self._clear_faults()
             board.set("wiring", self.drive)
             self.settings = board.settings()
+            if board.status().occupied or self.books.occupied:
+                self._tell_books()
             result, _ = board.command(Power(int(wants_power)))
             if result is Result.ok:
                 return self._settle(wants_power)
@@ -189,6 +210,7 @@ class RollerLauncher:
     def _lose(self, cause: RigError, trial: int) -> Callable[[], dict[str, int | str]]:
         """Tell that the board is lost; what comes back tells of the gap, once the board is there again."""
         board, clock = self.board, self.board.link.clock
+        self._active_tick = None  # what the toy did meanwhile, nobody saw
         began, last_tick, boot_count = clock.now(), board.last_tick, board.boot.boot_count
         self._on_happening(Happening("lost", None, trial or None, {"cause": str(cause)}))
         return lambda: {
@@ -215,6 +237,10 @@ class RollerLauncher:
         """Let `seconds` of the rig's clock pass while the link is served. Raises `StopAskedError` when the end was asked for."""
         self._idle_until(self.board.link.clock.now() + seconds)
 
+    def wait_for(self, tick: int) -> None:
+        """Let time pass until a trial that is due at `tick` has to be commanded. Raises `StopAskedError`."""
+        self._idle_until(self.board.moment_of(tick) - AHEAD_S)
+
     def _idle_until(self, moment: float) -> None:
         while self.board.link.clock.now() < moment:
             self._holding(lambda: self._serve_until(moment))
@@ -231,21 +257,52 @@ class RollerLauncher:
         inputs = self.asked(Board.status).inputs
         self.levels = {channel.name: inputs >> channel & 1 for channel in Channel}
 
+    def toy_now(self) -> ToyState:
+        """Whether the blaster's toy is awake, as far as time tells."""
+        return self.toy_at(self.tick_now())
+
+    @property
+    def asleep_tick(self) -> int | None:
+        """The tick from which on the toy certainly sleeps if it is let be; None when it is not known since when it has been."""
+        return None if self._active_tick is None else self._active_tick + round(SURELY_ASLEEP_S * TICK_HZ)
+
+    def toy_at(self, tick: int | None) -> ToyState:
+        """Whether the blaster's toy is awake at `tick` if it is let be until then, as far as time tells."""
+        known = None if self._active_tick is None or tick is None else (tick - self._active_tick) / TICK_HZ
+        return expected(known)
+
+    def keep_books(self, books: Slots) -> None:
+        """A person has changed what is in the slots or waits there: from now on `books` hold, on the board as well."""
+        changed = (books.occupied, books.cards) != (self.books.occupied, self.books.cards)
+        self.books = books
+        if changed:
+            self._holding(self._tell_books)
+
+    def _tell_books(self) -> None:
+        self.board.demand(SlotsMessage(self.books.occupied, self.books.cards))
+
     def tick_now(self) -> int:
         """The MCU tick now, to within a frame's delay."""
         return self.board.tick_at(self.board.link.clock.now())
 
-    # ------------------------------------------------------------------ a press
+    # ------------------------------------------------------------------ a trial
 
-    def press(self, request: PressRequest) -> TrialRecord:
-        """Make one press and watch it to its end.
+    def perform(self, request: Request) -> TrialRecord:
+        """Make one trial and watch it to its end.
 
         Returns everything observed of it, judged. A trial that the link or the board spoiled comes back as `fault`. A board
         that was lost in it is taken again by what comes next, so that the trial can be put in its place before the gap.
+        Raises `RefusedRequestError`, and nothing moves, for what this bench cannot do as it stands.
         """
         board = self.board
+        if request.launcher is not self.kind:
+            raise RefusedRequestError(
+                f"the board is set up for {ARTICLE[self.kind]}, and {request.kind} is for {ARTICLE[request.launcher]}; "
+                f"launchrig bench tells and sets what is on the bench"
+            )
+        request.check(self.books, self.settings["slots"])
         if request.tick:
-            self._idle_until(board.moment_of(request.tick) - AHEAD_S)
+            self.wait_for(request.tick)
         self._watch = watch = Watch(request.number)
         board.session.renew_s = TRIAL_RENEW_S
         try:
@@ -253,14 +310,24 @@ class RollerLauncher:
         except (LinkLostError, ControllerResetError) as error:
             self._lost = (error, request.number)
             lost = "reset" if isinstance(error, ControllerResetError) else "link"
-            return record_of(request, watch, self.drive, self.settings, lost)
+            return self._booked(request, watch, lost)
         finally:
             self._watch = None
             board.session.renew_s = IDLE_RENEW_S
         if watch.end and watch.end.verdict != Verdict.aborted:
             self._recoveries = 0
             board.boots.settled()
-        return record_of(request, watch, self.drive, self.settings)
+        return self._booked(request, watch)
+
+    def _booked(self, request: Request, watch: Watch, lost: str = "") -> TrialRecord:
+        """The record of a trial, its cards booked and its activity noted."""
+        before = self.toy_at(watch.actuated)
+        record = record_of(request, watch, self.drive, self.settings, lost, books=self.books, before=before)
+        if record.tick is not None:
+            self.books = request.booked(self.books).after(record)
+            if record.accepted:
+                self._active_tick = record.tick
+        return record
 
     def mend(self) -> None:
         """Take a board again that was lost in the last trial; prepare it again when a bad line, or a person at the bench
@@ -279,25 +346,15 @@ class RollerLauncher:
                 raise RigFaultError(f"the board has latched {Cause(self._latched[0].cause).name} {MOST_RECOVERIES} times in a row")
             self.prepare()
 
-    def _make(self, request: PressRequest, watch: Watch) -> None:
-        """Command the press and serve the link until TRIAL_END; an operator who wants to stop aborts it."""
+    def _make(self, request: Request, watch: Watch) -> None:
+        """Command the trial and serve the link until TRIAL_END; an operator who wants to stop aborts it."""
         board, clock = self.board, self.board.link.clock
-        result, _ = board.command(
-            Press(
-                trial=request.number,
-                burst=request.burst,
-                index=request.index,
-                drive=self.drive,
-                not_before=board.raw_tick(request.tick) if request.tick else 0,
-                hopper=request.hopper,
-                run_ms=request.run_ms,
-                duty=request.duty,
-            )
-        )
+        command = request.message(self.drive, board.raw_tick(request.tick) if request.tick else 0)
+        result, _ = board.command(command)
         if result is not Result.ok:
-            raise RigFaultError(f"trial {request.number}: the board answers {result.name} to PRESS")
+            raise RigFaultError(f"trial {request.number}: the board answers {result.name} to {type(command).__name__.upper()}")
         wait_s = max(0.0, board.moment_of(request.tick) - clock.now()) if request.tick else 0.0
-        limit_s = wait_s + (self.settings["observe_max_ms"] + self.settings["press_hold_ms"] + request.run_ms) / 1000
+        limit_s = wait_s + request.longest_ms(self.settings) / 1000
         deadline = clock.now() + limit_s + COMMAND_S
         aborting = False
         while watch.end is None:
@@ -326,6 +383,7 @@ class RollerLauncher:
                 self.board.note_tick(message.tick)
             case Powered():
                 cause = "command" if message.cause == 0 else "fault"
+                self._active_tick = message.tick if message.on else None
                 self._tell("power", message.tick, {"on": message.on, "cause": cause})
             case Fault():
                 self._latched.append(message)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a person can do at the bench: reload the hopper, clear the mouth, clean the roller, work a sensor.
+"""What only a person can do at the bench: fill hopper or loader, clear the mouth, clean the roller, work a sensor.
 
 An operator lets time pass through the `wait` that it is given, so that the link stays served meanwhile.
 """
@@ -9,9 +9,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from rig.errors import OperatorNeededError
+from rig.wire.messages import Launcher
 
 Wait = Callable[[float], None]
 """Lets that many seconds of the rig's clock pass while the link is served."""
@@ -30,19 +32,52 @@ WORK: dict[Sensor, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What a person is asked to do at one kind of machine, in words; `{cards}` stands for the number of cards.
+
+    load: before the first trial. take_out: what is left, and counted. refill: after that. place: what errors call it.
+    """
+
+    load: str
+    take_out: str
+    refill: str
+    place: str
+
+
+HANDS: dict[Launcher, Hands] = {
+    Launcher.roller: Hands(
+        load="Empty the hopper, put in {cards} cards, close the lid until it snaps",
+        take_out="Open the lid and take out all cards",
+        refill="Put in {cards} cards, close the lid until it snaps",
+        place="the hopper",
+    ),
+    Launcher.blast: Hands(
+        load="Empty the slots and the loader, and lay one card each into the loaders of slots 1 to {cards}",
+        take_out="Take every card out of the loader, the slots and the mouth",
+        refill="Lay one card each into the loaders of slots 1 to {cards}",
+        place="the loader",
+    ),
+}
+
+
 class Operator(Protocol):
     """Whoever stands at the bench."""
 
+    def meet(self, launcher: Launcher) -> None:
+        """Learn which machine is on the bench; before that it is a roller launcher."""
+        ...
+
     def load(self, cards: int, wait: Wait) -> None:
-        """Before the first press: the hopper empty but for `cards`, the lid closed."""
+        """Before the first trial: nothing in the machine but `cards`, in hopper or loader; the lid closed."""
         ...
 
     def reload(self, cards: int, wait: Wait) -> int:
-        """Open the lid, take out what is left, put `cards` in, close the lid. Returns how many cards were left."""
+        """Take out what is left, put `cards` in. Returns how many cards were left, of a blaster those in its slots, too."""
         ...
 
     def count_out(self, wait: Wait) -> int | None:
-        """After the last press: take out what is left. Returns how many cards that was, None when nobody counts."""
+        """After the last trial: take out what is left. Returns how many cards that was, None when nobody counts."""
         ...
 
     def clear_mouth(self, wait: Wait) -> int:
@@ -64,9 +99,14 @@ class NoOperator:
     def __init__(self, loaded: Callable[[int], None] = lambda cards: None) -> None:
         """`loaded` makes true, in the twin, what is said of the hopper."""
         self._loaded = loaded
+        self._hands = HANDS[Launcher.roller]
+
+    def meet(self, launcher: Launcher) -> None:
+        """Name the right place in errors."""
+        self._hands = HANDS[launcher]
 
     def load(self, cards: int, wait: Wait) -> None:
-        """Nothing to do: `cards` are said to be in the hopper."""
+        """Nothing to do: `cards` are said to be there."""
         self._loaded(cards)
 
     def count_out(self, wait: Wait) -> int | None:
@@ -75,7 +115,7 @@ class NoOperator:
 
     def reload(self, cards: int, wait: Wait) -> int:
         """Always raises `OperatorNeededError`."""
-        raise OperatorNeededError(f"the hopper wants {cards} cards and nobody is there; run with --operator console")
+        raise OperatorNeededError(f"{self._hands.place} wants {cards} cards and nobody is there; run with --operator console")
 
     def clear_mouth(self, wait: Wait) -> int:
         """Always raises `OperatorNeededError`."""
@@ -96,6 +136,11 @@ class ConsoleOperator:
     def __init__(self, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print) -> None:
         self._ask = ask
         self._tell = tell
+        self._hands = HANDS[Launcher.roller]
+
+    def meet(self, launcher: Launcher) -> None:
+        """Ask in the words of that machine."""
+        self._hands = HANDS[launcher]
 
     def _answer(self, question: str, wait: Wait) -> str:
         """Ask in a thread and serve the link meanwhile: a person is slow and the board must not think the host dead."""
@@ -126,17 +171,17 @@ class ConsoleOperator:
 
     def load(self, cards: int, wait: Wait) -> None:
         """Ask for the first load."""
-        self._answer(f"Empty the hopper, put in {cards} cards, close the lid until it snaps, then press Enter. ", wait)
+        self._answer(f"{self._hands.load.format(cards=cards)}, then press Enter. ", wait)
 
     def reload(self, cards: int, wait: Wait) -> int:
         """Ask how many cards were left, then for the reload."""
-        left = self._number("Open the lid and take out all cards. How many were left? ", wait)
-        self._answer(f"Put in {cards} cards, close the lid until it snaps, then press Enter. ", wait)
+        left = self._number(f"{self._hands.take_out}. How many were left? ", wait)
+        self._answer(f"{self._hands.refill.format(cards=cards)}, then press Enter. ", wait)
         return left
 
     def count_out(self, wait: Wait) -> int | None:
         """Ask how many cards were left at the end."""
-        return self._number("Open the lid and take out all cards. How many were left? ", wait)
+        return self._number(f"{self._hands.take_out}. How many were left? ", wait)
 
     def clear_mouth(self, wait: Wait) -> int:
         """Ask for the mouth to be cleared."""

@@ -34,6 +34,7 @@ from rig.wire.messages import (
     Press,
     Reason,
     Reply,
+    Reset,
     Samples,
     TrialEnd,
     Wiring,
@@ -169,9 +170,9 @@ class Bench:
         return round(statistics.median(times) * 1e6)
 
     def pack(self) -> Pack:
-        """Sample the pack in a trial that drives nothing.
+        """Sample the pack in a trial that drives nothing, on a board set up for a roller launcher: no other has such a trial.
 
-        Such a trial needs wiring `direct`; one that is set otherwise is set back, at two writes of two bytes of EEPROM.
+        It needs wiring `direct`; one that is set otherwise is set back, at two writes of two bytes of EEPROM.
         """
         board = self.board
         before = board.settings()["wiring"]
@@ -190,13 +191,13 @@ class Bench:
             return Pack(None, None, Reason(end.reason).name)
         return Pack(statistics.fmean(map(pack_uV, heard.bins)) / 1e6, statistics.fmean(map(current_uA, heard.bins)) / 1e6, "none")
 
-    def trial(self, press: Press) -> TrialEnd:
-        """Have `press` made and watch it to its end; its samples are in `heard.bins`. Raises a `RigError`."""
+    def trial(self, command: Press | Reset) -> TrialEnd:
+        """Have `command` made and watch it to its end; its samples are in `heard.bins`. Raises a `RigError`."""
         board, heard = self.board, self.heard
         heard.clear()
         board.session.renew_s = TRIAL_RENEW_S
         try:
-            board.demand(press)
+            board.demand(command)
             self.serve(TRIAL_S, lambda: heard.end is not None)
         finally:
             board.session.renew_s = IDLE_RENEW_S

@@ -15,7 +15,6 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
 from rig.errors import BadRigError
-from rig.twin import parameters
 from rig.twin.parameters import Row, check, read, read_seed
 
 PREFIX = "faulty+"
@@ -74,7 +73,6 @@ TABLE: tuple[Row, ...] = tuple(
 
 _BY_NAME = {row.name: row for row in TABLE}
 NAMES = (*_BY_NAME, SEED)
-_OF_A_TWIN = {*(row.name for row in parameters.TABLE), *parameters.OTHERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def parse_faulty_url(url: str) -> FaultyUrl:
         name, equals, text = part.partition("=")
         if name not in NAMES:
             close = get_close_matches(name, NAMES, n=1, cutoff=0.75)
-            if close and name not in _OF_A_TWIN:
+            if close and not _of_a_twin(name):
                 raise BadRigError(f"{url!r}: no parameter is called {name!r}; did you mean {close[0]}?")
             rest.append(part)
             continue
@@ -123,6 +121,12 @@ def parse_faulty_url(url: str) -> FaultyUrl:
     seed = values.pop(SEED, None)
     said.pop(SEED, None)
     return FaultyUrl("?".join(filter(None, (base, "&".join(rest)))), Faults(**values), seed, tuple(said.values()))
+
+
+def _of_a_twin(name: str) -> bool:
+    from rig.twin.url import NAMES as OF_A_TWIN  # the twin is loaded only where it is used
+
+    return name in OF_A_TWIN
 
 
 _NEVER = 1 << 62

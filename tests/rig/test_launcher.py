@@ -12,10 +12,10 @@ from itertools import pairwise
 import pytest
 
 from rig.errors import ResetLoopError, RigFaultError, StopAskedError, TwinUnavailableError
-from rig.launcher import Happening, RollerLauncher
+from rig.launcher import Driver, Happening
 from rig.open import open_rig
+from rig.requests import PressRequest
 from rig.rig import Rig
-from rig.trial import PressRequest
 from rig.wire.messages import STOP_SEND, TICK_HZ, Power, Press, Result, Wiring
 from tests.twins import INTERLOCK, LID, TAME, OtherLink, bench_of, driven, launcher_on
 
@@ -52,7 +52,7 @@ class Looking:
 
 def ready(
     rig: Rig, drive: Wiring = Wiring.button, *, happenings: list[Happening] | None = None, looking: Looking | None = None
-) -> RollerLauncher:
+) -> Driver:
     launcher = launcher_on(rig, drive, happenings=happenings, stop_asked=looking or (lambda: False))
     launcher.prepare()
     return launcher
@@ -83,7 +83,7 @@ def test_direct_drive_leaves_the_toy_without_power(twin: Rig) -> None:
     launcher = ready(twin, Wiring.direct, looking=looking)
     assert driven(bench_of(twin)) == set()
     looking.when, looking.then = lambda: bench_of(twin).busy, lambda: seen.append(driven(bench_of(twin)))
-    assert launcher.press(FIRST_DIRECT).verdict == "ok"
+    assert launcher.perform(FIRST_DIRECT).verdict == "ok"
     assert seen == [{"D3"}]
     assert driven(bench_of(twin)) == set()
 
@@ -109,7 +109,7 @@ def test_everything_latched_is_cleared_and_told(twin: Rig) -> None:
     assert sorted(str(h.data["cause"]) for h in happenings if h.kind == "fault_cleared") == ["interlock_open", "stop_received"]
     assert [h.data["level"] for h in happenings if h.kind == "interlock"] == [0, 1]
     assert launcher.board.status().cause == 0
-    assert launcher.press(FIRST).verdict == "ok"
+    assert launcher.perform(FIRST).verdict == "ok"
 
 
 def test_an_open_interlock_is_named_by_its_pin_and_nothing_goes_on(twin: Rig) -> None:
@@ -127,7 +127,7 @@ def test_an_open_interlock_is_named_by_its_pin_and_nothing_goes_on(twin: Rig) ->
 @pytest.mark.parametrize("drive", Wiring)
 def test_a_press_is_observed_as_it_was(drive: Wiring, twin: Rig) -> None:
     launcher = ready(twin, drive)
-    record = launcher.press(FIRST if drive is Wiring.button else FIRST_DIRECT)
+    record = launcher.perform(FIRST if drive is Wiring.button else FIRST_DIRECT)
     assert twin.truth is not None
     (true,) = twin.truth([(1, record.tick)], launcher.board.stretches)["trials"]
     assert (record.verdict, record.mcu_verdict, record.drive, record.spoiled) == ("ok", "ok", drive.name, "")
@@ -142,14 +142,14 @@ def test_a_press_is_observed_as_it_was(drive: Wiring, twin: Rig) -> None:
 
 
 def test_a_commanded_run_of_nothing_is_no_run(twin: Rig) -> None:
-    record = ready(twin, Wiring.direct).press(PressRequest(1, 1, 0, 0, 20, run_ms=0))
+    record = ready(twin, Wiring.direct).perform(PressRequest(1, 1, 0, 0, 20, run_ms=0))
     assert (record.verdict, record.accepted, record.roller_ms, record.cleared) == ("no_run", True, 0, 0)
 
 
 def test_a_press_waits_for_its_moment(twin: Rig) -> None:
     launcher = ready(twin)
     due = launcher.tick_now() + 5 * TICK_HZ
-    record = launcher.press(PressRequest(1, 1, 0, due, 20))
+    record = launcher.perform(PressRequest(1, 1, 0, due, 20))
     assert record.tick is not None
     assert 0 <= record.tick - due <= 2 * TICK_HZ // 1000 + 200
 
@@ -157,42 +157,42 @@ def test_a_press_waits_for_its_moment(twin: Rig) -> None:
 def test_a_moment_that_has_passed_is_now(twin: Rig) -> None:
     launcher = ready(twin)
     now = launcher.tick_now()
-    record = launcher.press(PressRequest(1, 1, 0, 1, 20))
+    record = launcher.perform(PressRequest(1, 1, 0, 1, 20))
     assert record.tick is not None
     assert 0 <= record.tick - now < TICK_HZ // 10
 
 
 # what makes the moment wrong, and the reason that is told
-def lid_open(launcher: RollerLauncher, rig: Rig) -> None:
+def lid_open(launcher: Driver, rig: Rig) -> None:
     bench_of(rig).open_lid()
 
 
-def beam_blocked(launcher: RollerLauncher, rig: Rig) -> None:
+def beam_blocked(launcher: Driver, rig: Rig) -> None:
     bench_of(rig).avr.edge(0, BEAM_A, 0)
 
 
-def power_off(launcher: RollerLauncher, rig: Rig) -> None:
+def power_off(launcher: Driver, rig: Rig) -> None:
     launcher.power(False)
 
 
-def unsettled(launcher: RollerLauncher, rig: Rig) -> None:
+def unsettled(launcher: Driver, rig: Rig) -> None:
     launcher.board.demand(Power(0))
     launcher.board.demand(Power(1))
 
 
-def interlock_open(launcher: RollerLauncher, rig: Rig) -> None:
+def interlock_open(launcher: Driver, rig: Rig) -> None:
     bench_of(rig).avr.edge(0, INTERLOCK, 1)
 
 
-def stopped(launcher: RollerLauncher, rig: Rig) -> None:
+def stopped(launcher: Driver, rig: Rig) -> None:
     rig.link.write(bytes(STOP_SEND))
 
 
-def other_wiring(launcher: RollerLauncher, rig: Rig) -> None:
+def other_wiring(launcher: Driver, rig: Rig) -> None:
     launcher.board.set("wiring", Wiring.direct)
 
 
-WRONG_MOMENTS: dict[Callable[[RollerLauncher, Rig], None], str] = {
+WRONG_MOMENTS: dict[Callable[[Driver, Rig], None], str] = {
     lid_open: "lid",
     beam_blocked: "beam_blocked",
     power_off: "power_off",
@@ -203,13 +203,11 @@ WRONG_MOMENTS: dict[Callable[[RollerLauncher, Rig], None], str] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG_MOMENTS, ids=lambda wrong: wrong.__name__)
-def test_a_press_in_the_wrong_moment_is_rejected_and_actuates_nothing(
-    wrong: Callable[[RollerLauncher, Rig], None], twin: Rig
-) -> None:
+def test_a_press_in_the_wrong_moment_is_rejected_and_actuates_nothing(wrong: Callable[[Driver, Rig], None], twin: Rig) -> None:
     launcher = ready(twin)
     wrong(launcher, twin)
     launcher.idle(0.1)
-    record = launcher.press(FIRST)
+    record = launcher.perform(FIRST)
     assert (record.verdict, record.reason, record.mcu_verdict) == ("rejected", WRONG_MOMENTS[wrong], "rejected")
     assert (record.tick, record.accepted, record.edges, record.bins, record.spoiled) == (None, False, (), (), "")
     assert twin.truth is not None
@@ -220,7 +218,7 @@ def test_a_press_in_the_wrong_moment_is_rejected_and_actuates_nothing(
 def test_a_press_before_the_supply_has_settled_is_rejected(twin: Rig) -> None:
     launcher = ready(twin)
     unsettled(launcher, twin)
-    record = launcher.press(FIRST)
+    record = launcher.perform(FIRST)
     assert (record.verdict, record.reason) == ("rejected", "power_off")
 
 
@@ -230,7 +228,7 @@ def test_a_press_while_another_is_in_flight_is_refused_by_name(twin: Rig) -> Non
     result, _ = launcher.board.command(Press(1, 1, 0, Wiring.button, later, 20, 0, 0))
     assert result is Result.ok
     with pytest.raises(RigFaultError, match="trial 2: the board answers busy"):
-        launcher.press(PressRequest(2, 1, 1, 0, 20))
+        launcher.perform(PressRequest(2, 1, 1, 0, 20))
 
 
 # ---------------------------------------------------------------------- cut short
@@ -247,7 +245,7 @@ def test_a_reset_in_a_trial_keeps_what_was_seen_of_it_and_the_next_one_is_as_any
     happenings.clear()
     off: list[set[str]] = []
     looking.when, looking.then = actuated(twin), lambda: (bench_of(twin).reset(), off.append(driven(bench_of(twin))))
-    record = launcher.press(FIRST)
+    record = launcher.perform(FIRST)
     assert (record.number, record.verdict, record.reason, record.spoiled) == (1, "fault", "reset", "reset")
     assert record.tick is not None
     assert record.mcu_verdict == ""
@@ -259,7 +257,7 @@ def test_a_reset_in_a_trial_keeps_what_was_seen_of_it_and_the_next_one_is_as_any
     assert (gap.kind, gap.trial, gap.data["boot_before"], gap.data["boot_after"]) == ("gap", 1, 1, 2)
     assert gap.tick is not None and record.tick <= int(gap.data["lost_tick"]) < gap.tick
     assert (power.kind, power.data["on"]) == ("power", 1)
-    after = launcher.press(replace(FIRST, number=2))
+    after = launcher.perform(replace(FIRST, number=2))
     assert (after.verdict, after.spoiled) == ("ok", "")
     assert after.tick is not None and after.tick > gap.tick
     assert twin.truth is not None
@@ -272,7 +270,7 @@ def test_a_board_that_vanishes_in_a_trial_keeps_what_was_seen_of_it(twin: Rig) -
     looking = Looking()
     launcher = ready(twin, looking=looking)
     looking.when, looking.then = actuated(twin), lambda: os.kill(bench_of(twin).avr.pid, signal.SIGKILL)
-    record = launcher.press(FIRST)
+    record = launcher.perform(FIRST)
     assert (record.verdict, record.spoiled) == ("fault", "link")
     with pytest.raises(TwinUnavailableError):
         launcher.mend()
@@ -316,9 +314,14 @@ def test_a_board_that_is_lost_while_it_is_prepared_again_is_told_lost_each_time(
 def test_a_board_that_is_lost_again_and_again_is_given_up(twin: Rig) -> None:
     launcher = ready(twin, looking=(looking := Looking()))
 
+    bench = bench_of(twin)
+    due_s = 0.0
+
     def again() -> None:
-        looking.when = lambda: True
-        bench_of(twin).reset()
+        nonlocal due_s
+        due_s = bench.clock.now() + 0.4  # time enough to say BOOT
+        looking.when = lambda: bench.clock.now() >= due_s
+        bench.reset()
 
     looking.when, looking.then = (lambda: True), again
     with pytest.raises(ResetLoopError, match="the board resets again and again: 6 times within"):
@@ -340,7 +343,7 @@ def test_the_end_asked_for_while_a_lost_board_is_waited_for_ends_the_waiting(twi
         looking.when, looking.then = (lambda: other.clock.now() >= asked_at), looking.stop
 
     looking.when, looking.then = (lambda: "A2" in driven(bench)), unplug
-    record = launcher.press(FIRST)
+    record = launcher.perform(FIRST)
     assert (record.number, record.verdict) == (1, "fault")
     with pytest.raises(StopAskedError):
         launcher.mend()
@@ -351,7 +354,7 @@ def test_an_interlock_that_opens_in_a_trial_ends_it_with_everything_off(twin: Ri
     happenings: list[Happening] = []
     launcher = ready(twin, looking=looking, happenings=happenings)
     looking.when, looking.then = actuated(twin), lambda: bench_of(twin).avr.edge(0, INTERLOCK, 1)
-    record = launcher.press(FIRST)
+    record = launcher.perform(FIRST)
     assert (record.verdict, record.reason, record.mcu_verdict, record.spoiled) == ("aborted", "interlock", "aborted", "")
     assert driven(bench_of(twin)) == set()
     assert [(h.data["cause"], h.trial) for h in happenings if h.kind == "fault"] == [("interlock_open", 1)]
@@ -394,7 +397,7 @@ def test_the_end_asked_for_before_a_press_is_due_makes_no_trial(twin: Rig) -> No
     launcher = ready(twin, looking=looking)
     looking.stop()
     with pytest.raises(StopAskedError):
-        launcher.press(PressRequest(1, 1, 0, launcher.tick_now() + 60 * TICK_HZ, 20))
+        launcher.perform(PressRequest(1, 1, 0, launcher.tick_now() + 60 * TICK_HZ, 20))
     assert launcher.board.status().trial == 0
 
 
@@ -403,7 +406,7 @@ def test_the_end_asked_for_in_a_press_aborts_it(drive: Wiring, twin: Rig) -> Non
     looking = Looking()
     launcher = ready(twin, drive, looking=looking)
     looking.when, looking.then = lambda: bool(driven(bench_of(twin)) & {"A2", "D3"}), looking.stop
-    record = launcher.press(FIRST if drive is Wiring.button else FIRST_DIRECT)
+    record = launcher.perform(FIRST if drive is Wiring.button else FIRST_DIRECT)
     assert (record.verdict, record.reason, record.mcu_verdict, record.spoiled) == ("aborted", "abort", "aborted", "")
     assert record.tick is not None
     assert driven(bench_of(twin)) == ({"A5"} if drive is Wiring.button else set())

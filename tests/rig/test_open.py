@@ -15,8 +15,8 @@ from rig.errors import BadRigError, NotOurBoardError
 from rig.links.faulty import FaultyLink
 from rig.links.serial import SerialLink
 from rig.open import open_rig
+from rig.requests import PressRequest
 from rig.rig import Rig
-from rig.trial import PressRequest
 from tests.twins import TAME, bench_of, launcher_on
 
 
@@ -74,7 +74,7 @@ def test_hands_preload_and_truth_go_past_the_faults() -> None:
         rig.preload(30)
         launcher = launcher_on(rig)
         launcher.prepare()
-        trial = launcher.press(PressRequest(number=1, burst=1, index=0, tick=launcher.tick_now(), hopper=30))
+        trial = launcher.perform(PressRequest(number=1, burst=1, index=0, tick=launcher.tick_now(), hopper=30))
         assert trial.cleared > 0
         launcher.safe_state()
         assert rig.operator.count_out(rig.link.clock.sleep) == 30 - trial.cleared

@@ -12,8 +12,8 @@ from rig.errors import OperatorNeededError
 from rig.launcher import Happening
 from rig.open import open_rig
 from rig.operator import WORK, ConsoleOperator, NoOperator, Operator, Sensor
+from rig.requests import PressRequest
 from rig.rig import Rig
-from rig.trial import PressRequest
 from tests.twins import TAME, bench_of, launcher_on
 
 
@@ -178,7 +178,7 @@ def test_a_card_held_into_a_beam_is_hidden_by_one_that_stands_there() -> None:
     rig.preload(20)
     launcher = launcher_on(rig)
     launcher.prepare()
-    record = launcher.press(PressRequest(number=1, burst=1, index=0, tick=0, hopper=20))
+    record = launcher.perform(PressRequest(number=1, burst=1, index=0, tick=0, hopper=20))
     assert record.verdict == "jam"
     bench = bench_of(rig)
     assert bench.plant.by_hand(bench.avr.cycle, "beam_a", True) == []

@@ -98,3 +98,51 @@ def test_a_press_is_accepted_by_a_sound_that_begins_in_time(tick: int, accepted:
 def test_in_direct_drive_every_actuated_press_is_accepted() -> None:
     assert verdict(drive=Wiring.direct, sounds=False).accepted
     assert not verdict(drive=Wiring.direct, sounds=False, actuated_tick=None).accepted
+
+
+# ---------------------------------------------------------------------- the blaster
+
+QUIET, RELEASED, BLOCKED_UNDRIVEN = sample(15), sample(600), sample(15, BinFlag.beam_a)
+LATCH = (QUIET,) * 15 + (RELEASED,) * 8 + (QUIET,) * 30
+
+
+def cards(number: int) -> tuple[tuple[int, str, int], ...]:
+    return tuple((2000 + 100 * n + 50 * (1 - level), "beam_a", level) for n in range(number) for level in (1, 0))
+
+
+@pytest.mark.parametrize(
+    ("insert", "reset", "given"),
+    [
+        (Verdict.held, Verdict.held, {"loaded": 2}),
+        (Verdict.blast, Verdict.ok, {"loaded": 2, "bins": LATCH, "edges": cards(2)}),
+        (Verdict.partial, Verdict.partial, {"loaded": 2, "bins": LATCH, "edges": cards(1)}),
+        (Verdict.latch_fault, Verdict.latch_fault, {"loaded": 1, "bins": LATCH}),
+        (Verdict.fault, Verdict.fault, {"loaded": 1, "bins": LATCH, "edges": cards(2)}),
+        (Verdict.fault, Verdict.fault, {"loaded": 2, "edges": cards(2)}),
+        (Verdict.fault, Verdict.fault, {"loaded": 2, "edges": cards(1)}),
+        (Verdict.rejected, Verdict.rejected, {"loaded": 2, "sounds": False}),
+        (Verdict.fault, Verdict.fault, {"loaded": 2, "sounds": False, "bins": LATCH, "edges": cards(2)}),
+        (Verdict.fault, Verdict.fault, {"loaded": 2, "sounds": False, "edges": cards(1)}),
+        (Verdict.jam, Verdict.jam, {"loaded": 2, "bins": (*LATCH, *(BLOCKED_UNDRIVEN,) * 30), "edges": cards(2)[:3]}),
+        (Verdict.blast, Verdict.ok, {"loaded": 2, "bins": (*LATCH, *(BLOCKED_UNDRIVEN,) * 29), "edges": cards(2)}),
+        (Verdict.jam, Verdict.jam, {"loaded": 2, "bins": (STALLED,) * 26}),
+        (Verdict.jam, Verdict.jam, {"loaded": 1, "sounds": False, "bins": (BLOCKED_UNDRIVEN,) * 30, "edges": cards(1)[:1]}),
+        (Verdict.fault, Verdict.fault, {"loaded": 1, "reason": Reason.timeout, "bins": LATCH, "edges": cards(1)}),
+        (Verdict.rejected, Verdict.rejected, {"loaded": 0, "reason": Reason.wrong_wiring, "actuated_tick": None}),
+        (Verdict.aborted, Verdict.aborted, {"loaded": 1, "reason": Reason.stop, "bins": LATCH, "edges": cards(1)}),
+    ],
+)
+def test_each_rule_of_the_blaster_decides_its_case(insert: Verdict, reset: Verdict, given: dict[str, Any]) -> None:
+    assert verdict(kind="insert", **given).verdict is insert
+    assert verdict(kind="reset", **given).verdict is reset
+
+
+def test_a_reset_of_an_empty_blaster_that_is_awake_is_ok() -> None:
+    assert verdict(kind="reset", loaded=0, bins=LATCH).verdict is Verdict.ok
+
+
+def test_the_latch_counts_as_driven_by_its_own_setting() -> None:
+    counts = -(-DEFAULTS["release_mA"] * 1000 // 1222)
+    judged = verdict(kind="insert", loaded=1, bins=(*(QUIET,) * 10, counts, counts - 1, *(QUIET,) * 30))
+    assert judged.roller_ms == 10
+    assert judged.verdict is Verdict.latch_fault
