@@ -10,8 +10,9 @@ from rich.markup import escape
 
 from controller.signals import stop_on_signals
 from rig.twin.bootloader import MEND, NONE
-from rig.twin.parameters import TABLE, Row, parse_url
+from rig.twin.parameters import Row, rows_of
 from rig.twin.pty import PtyTwin
+from rig.twin.url import parse_url
 
 
 def list_parameters(url: str, console: Console) -> None:
@@ -19,15 +20,15 @@ def list_parameters(url: str, console: Console) -> None:
 
     Raises `BadRigError` when the URL names none.
     """
-    parse_url(url)
-    for row in TABLE:
+    said = parse_url(url)
+    for row in rows_of(said.twin.parameters):
         unit = "(no unit)" if row.unit == "1" else escape(row.unit)
         console.print(f"[bold]{row.name}[/bold] = {escape(_value(row.default))} {unit}  [dim]{_range(row)}[/dim]  {row.tag}")
         console.print(f"    {row.doc}; source: {row.source}", markup=False, highlight=False)
     console.print(
         "Tags: PUB published, MEAS measured, DER derived, SUG suggested, UNV looked for and not verified.", highlight=False
     )
-    console.print("Set them in the URL: twin:roller?seed=7&brain=sequence&jam=0.01", highlight=False, markup=False)
+    console.print(f"Set them in the URL: twin:{said.launcher}?{said.twin.example}", highlight=False, markup=False)
 
 
 def _value(value: object) -> str:

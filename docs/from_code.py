@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from rig.links import faults
-from rig.twin.parameters import TABLE, Row
+from rig.twin.parameters import Parameters, Row, rows_of
+from rig.twin.twins import TWINS
 
-COMMANDS = ("demo", "press", "runs", "calibrate", "report", "twin", "doctor", "selftest")
+COMMANDS = ("demo", "press", "runs", "calibrate", "report", "twin", "doctor", "bench", "selftest")
 
 
 def write_all(folder: Path) -> None:
     """Write every part into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {"twin-parameters.md": parameters(), "link-faults.md": link_faults(), "odds-fields.md": odds_fields()}
+    parts = {f"twin-{name}.md": parameters(twin.parameters) for name, twin in TWINS.items()}
+    parts |= {"link-faults.md": link_faults(), "odds-fields.md": odds_fields()}
     parts |= {f"help-{name}.txt": command_help(name) for name in COMMANDS}
     for name, text in parts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -46,10 +48,10 @@ def command_help(name: str) -> str:
     return text.getvalue()
 
 
-def parameters() -> str:
-    """The parameters of the roller's twin."""
+def parameters(of: type[Parameters]) -> str:
+    """The parameters of a twin."""
     rows = []
-    for row in TABLE:
+    for row in rows_of(of):
         source = re.sub(r"docs/(facts\.md#([a-z-]+))", lambda found: f"[{found[2].replace('-', ' ')}]({found[1]})", row.source)
         rows.append((f"`{row.name}`", _default(row.default), _limits(row), row.tag, f"{row.doc} *({source})*"))
     return table(("parameter", "default", "limits", "tag", "meaning *(source)*"), rows)
@@ -74,18 +76,23 @@ def _default(value: object) -> str:
 
 
 def odds_fields() -> str:
-    """Every field of the odds file, from its schema."""
+    """Every field of the odds file, from its schema: what all launchers have, then each launcher's own."""
     schema = json.loads(resources.files("controller.odds").joinpath("schema/odds.schema.json").read_text("utf-8"))
-    return table(("field", "type", "meaning"), _fields(schema, schema, ""))
+    head = ("field", "type", "meaning")
+    parts = ["Of every launcher:\n\n" + table(head, _fields(schema, schema, ""))]
+    for branch in schema["allOf"]:
+        launcher = branch["if"]["properties"]["launcher"]["const"]
+        parts.append(f"Where `launcher` is `{launcher}`:\n\n" + table(head, _fields(_resolved(branch["then"], schema), schema, "")))
+    return "\n".join(parts)
 
 
 def _fields(schema: dict[str, Any], root: dict[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
     for name, part in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
         alternatives = [_resolved(each, root) for each in part.get("oneOf", [part])]
-        known = [each for each in alternatives if each.get("type") != "null" and "reason" not in each.get("properties", {})]
+        known = [each for each in alternatives if each.get("type") != "null" and "value" not in each.get("properties", {})]
         words = part.get("description") or next((each["description"] for each in known if "description" in each), "")
-        if any("reason" in each.get("properties", {}) for each in alternatives):
+        if any("value" in each.get("properties", {}) for each in alternatives):
             words += " Or `value` null with a `reason`."
         null = any(each.get("type") == "null" for each in alternatives)
         yield f"`{here}`", _type(known[0], null) if known else "null", words
@@ -105,7 +112,7 @@ def _type(part: dict[str, Any], null: bool) -> str:
     if "const" in part:
         return f"`{part['const']}`"
     if "enum" in part:
-        return " or ".join(f"`{value}`" for value in part["enum"])
+        return " or ".join("null" if value is None else f"`{value}`" for value in part["enum"])
     kinds = part.get("type", "")
     words = kinds if isinstance(kinds, str) else " or ".join(kinds)
     return f"{words} or null" if null else words

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rig.clock import Clock
-from rig.launcher import Happening, RollerLauncher
+from rig.launcher import Driver, Happening
 from rig.links.base import Link
 from rig.links.faulty import FaultyLink
 from rig.links.twin import TwinLink
@@ -50,10 +50,10 @@ def launcher_on(
     *,
     happenings: list[Happening] | None = None,
     stop_asked: Callable[[], bool] = lambda: False,
-) -> RollerLauncher:
+) -> Driver:
     """A launcher connected to `rig`; not prepared."""
     kept: list[Happening] = [] if happenings is None else happenings
-    return RollerLauncher(
+    return Driver(
         rig.link, drive=drive, on_happening=kept.append, nonce=rig.nonce, new_uuid=rig.new_uuid, stop_asked=stop_asked
     )
 

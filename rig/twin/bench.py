@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rig.errors import LinkLostError
 from rig.operator import Sensor, Wait
 from rig.twin.avr import CYCLE_HZ, Avr, Step
 from rig.twin.clockset import LOOK_CYCLES, ClockSetter
-
-Signal = Literal["launch", "roller", "reverse", "power"]
-
-SIGNALS: dict[int, Signal] = {3: "roller", 4: "reverse", 16: "launch", 19: "power"}
-"""AVR pins (D3, D4, A2, A5) that the roller's plant listens to; slots and reset join with the blaster."""
+from rig.twin.coils import Coils
+from rig.twin.plan import OUTPUTS
+from rig.wire.messages import Launcher
 
 HANDS_IN_S = 10.0
-"""Seconds that an operator takes from opening the lid to reaching in, and again to closing it."""
+"""Seconds that an operator takes to reach in, opening the lid where there is one, and again to be done."""
 
 CLEAR_S = 5.0
 """Seconds to pull what sticks out of the mouth."""
@@ -54,8 +52,8 @@ class Plant(Protocol):
         """Levels and voltages at the beginning."""
         ...
 
-    def output(self, cycle: int, signal: Signal, value: float) -> Planned | None:
-        """An output changed; None when nothing that was planned changes."""
+    def output(self, cycle: int, signal: str, value: float) -> Planned | None:
+        """An output changed, by its name in `rig.twin.plan.OUTPUTS`; None when nothing that was planned changes."""
         ...
 
     def idle_after(self) -> int:
@@ -70,12 +68,12 @@ class Plant(Protocol):
         """The lid is closed."""
         ...
 
-    def take_out(self, cycle: int) -> int:
-        """The hopper is emptied by hand; cards that were in it."""
+    def take_out(self, cycle: int) -> tuple[int, Planned | None]:
+        """The machine is emptied by hand; cards that were in it, and the plan if that changes any."""
         ...
 
     def load(self, cycle: int, cards: int) -> None:
-        """Cards are put into the hopper."""
+        """Cards are put in."""
         ...
 
     def clear_mouth(self, cycle: int) -> tuple[int, Planned]:
@@ -112,7 +110,10 @@ class TwinClock:
 
 
 class TwinBench:
-    """An AVR wired to a plant. `unmodelled` and `resets` (cycle, MCUSR) collect what the AVR reported."""
+    """An AVR wired to a plant.
+
+    `unmodelled` and `resets` (cycle, MCUSR) collect what the AVR reported, `coils` counts what was energised.
+    """
 
     def __init__(self, plant: Plant, avr: Avr, clock_setter: ClockSetter | None = None) -> None:
         self.plant = plant
@@ -122,6 +123,7 @@ class TwinBench:
         self.crashed = False
         self.unmodelled: list[str] = []
         self.resets: list[tuple[int, int]] = []
+        self.coils = Coils()
         self._on: dict[str, float] = {}
         self._received = bytearray()
         self._schedule(plant.start(avr.cycle))
@@ -190,11 +192,14 @@ class TwinBench:
         self._replace(self.avr.cycle, self.plant.close_lid(self.avr.cycle))
 
     def take_out(self) -> int:
-        """Empty the hopper by hand; how many cards were in it."""
-        return self.plant.take_out(self.avr.cycle)
+        """Empty the machine by hand; how many cards were in it."""
+        cards, plan = self.plant.take_out(self.avr.cycle)
+        if plan is not None:
+            self._replace(self.avr.cycle, plan)
+        return cards
 
     def load(self, cards: int) -> None:
-        """Put cards into the hopper."""
+        """Put cards in."""
         self.plant.load(self.avr.cycle, cards)
 
     def clear_mouth(self) -> int:
@@ -218,10 +223,11 @@ class TwinBench:
 
     def _feed(self, step: Step) -> None:
         for output in step.outputs:
-            signal = SIGNALS.get(output.pin)
+            signal = OUTPUTS.get(output.pin)
             if signal is None:
                 continue
             self._on[signal] = output.value
+            self.coils.output(output.cycle, signal, output.value)
             plan = self.plant.output(output.cycle, signal, output.value)
             if plan is not None:
                 self._replace(output.cycle, plan)
@@ -239,8 +245,13 @@ class TwinBench:
 class TwinOperator:
     """The person at the simulated bench; takes virtual time through `wait`, which serves the link meanwhile."""
 
-    def __init__(self, bench: TwinBench) -> None:
+    def __init__(self, bench: TwinBench, *, lid: bool = True) -> None:
+        """`lid`: it has to be opened to get at the cards."""
         self._bench = bench
+        self._lid = lid
+
+    def meet(self, launcher: Launcher) -> None:
+        """The plant knows which machine it is."""
 
     def load(self, cards: int, wait: Wait) -> None:
         """The first load."""
@@ -251,13 +262,15 @@ class TwinOperator:
         return self.reload(0, wait)
 
     def reload(self, cards: int, wait: Wait) -> int:
-        """Open the lid, take out what is left, put `cards` in, close the lid: 20 s. Returns how many were left."""
-        self._bench.open_lid()
+        """Reach in, take out what is left, put `cards` in, leave: 20 s. Returns how many were left."""
+        if self._lid:
+            self._bench.open_lid()
         wait(HANDS_IN_S)
         left = self._bench.take_out()
         self._bench.load(cards)
         wait(HANDS_IN_S)
-        self._bench.close_lid()
+        if self._lid:
+            self._bench.close_lid()
         return left
 
     def clear_mouth(self, wait: Wait) -> int:

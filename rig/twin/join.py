@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from rig.board import Stretch
 from rig.twin.avr import CYCLE_HZ
-from rig.twin.parameters import RollerParameters
-from rig.twin.truth import Activation
+from rig.twin.parameters import Parameters
 
 _LATEST_S = 0.25
 """A tick is told within this time of its moment: a frame behind others on a busy line."""
@@ -21,7 +20,23 @@ _TOLERANCE = 1_600
 """Cycles (0.1 ms): the moment of actuation is read from the timer a few instructions after the pin moved."""
 
 
-def join(trials: Sequence[tuple[int, int]], activations: Sequence[Activation], epoch_s: float) -> dict[int, Activation]:
+class Record(Protocol):
+    """What the plant says of one activation."""
+
+    @property
+    def cycle(self) -> int:
+        """Of actuation."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+def join(trials: Sequence[tuple[int, int]], activations: Sequence[R], epoch_s: float) -> dict[int, R]:
     """Activations by trial number, from `(trial, actuation tick)` and activations by cycle.
 
     The MCU's tick is the AVR's cycle less a constant. `epoch_s` is that constant in seconds as the host saw it, a frame's delay
@@ -42,16 +57,17 @@ def join(trials: Sequence[tuple[int, int]], activations: Sequence[Activation], e
 
 
 def truth_of(
-    parameters: RollerParameters,
+    parameters: Parameters,
+    nothing: Mapping[str, Any],
     trials: Sequence[tuple[int, int | None]],
-    activations: Sequence[Activation],
+    activations: Sequence[Record],
     stretches: Sequence[Stretch],
 ) -> dict[str, Any]:
     """The content of `truth.json`: the plant's parameters, and for each trial what really happened in it.
 
-    Of a trial that never reached the launcher the truth is that nothing happened: its cause is `not actuated`.
+    Of a trial that never reached the launcher the truth is `nothing`: its cause is `not actuated`.
     """
-    joined: dict[int, Activation] = {}
+    joined: dict[int, Record] = {}
     ends = [*(stretch.first_tick for stretch in stretches[1:]), float("inf")]
     for stretch, end in zip(stretches, ends, strict=True):  # a reset shifts ticks against cycles
         within = [(number, tick) for number, tick in trials if tick is not None and stretch.first_tick <= tick < end]
@@ -59,14 +75,5 @@ def truth_of(
     rows = []
     for number, _ in trials:
         activation = joined.get(number)
-        nothing = {
-            "cycle": None,
-            "cleared": 0,
-            "sticking": 0,
-            "double_feeds": 0,
-            "jammed": 0,
-            "cause": "not actuated",
-            "p_fire": None,
-        }
-        rows.append({"trial": number} | (activation.to_dict() if activation else nothing))
+        rows.append({"trial": number} | (activation.to_dict() if activation else dict(nothing)))
     return {"plant": parameters.to_dict(), "trials": rows}

@@ -41,7 +41,6 @@ BITS_OF_A_BYTE = 10  # 8N1
 TERMIOS2 = struct.Struct("@4I20B2I")  # flags, line and characters, input and output speed in bit/s
 TCGETS2 = 0x802C542A  # the call that tells speeds as numbers
 RELOAD_AFTER_S = 5.0
-CARDS = 83  # docs/facts.md#the-launcher, L11: the load for four players [DER]
 
 
 class PtyTwin:
@@ -62,7 +61,8 @@ class PtyTwin:
         self._talk_until = 0.0  # virtual seconds, as the next one
         self._quiet_since = 0.0
         self._room = BRIDGE_BYTES  # that the bridge can take
-        self._parts.bench.load(CARDS)
+        self._cards = self._parts.twin.fill(self._parts.parameters)
+        self._parts.bench.load(self._cards)
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +80,7 @@ class PtyTwin:
             if self._at_rest():
                 self._parts.bench.clear_mouth()
                 if self._parts.plant.is_empty:
-                    self._parts.operator.reload(CARDS, lambda seconds: self._let_pass(seconds, stop))
+                    self._parts.operator.reload(self._cards, lambda seconds: self._let_pass(seconds, stop))
 
     def _let_pass(self, seconds: float, stop: Callable[[], bool]) -> None:
         until = self._parts.bench.clock.now() + seconds
@@ -170,7 +170,7 @@ class PtyTwin:
             return  # the far side is closed, or does not read and its buffer is full, as a USB bridge's would be
 
     def _at_rest(self) -> bool:
-        """There is no operator here: after a while of rest the mouth is cleared and an empty hopper filled."""
+        """There is no operator here: after a while of rest the mouth is cleared and an empty machine filled."""
         now = self._parts.bench.clock.now()
         if self._parts.bench.busy:
             self._quiet_since = now

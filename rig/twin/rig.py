@@ -8,6 +8,7 @@ two runs that nobody seeded must never be the same data twice.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from rig.twin.bench import TwinBench, TwinOperator
 from rig.twin.bootloader import NONE, load
 from rig.twin.clockset import ClockSetter
 from rig.twin.join import truth_of
-from rig.twin.parameters import RollerParameters, parse_url
-from rig.twin.plant import RollerPlant
+from rig.twin.parameters import Parameters
+from rig.twin.twins import Twin, TwinPlant
+from rig.twin.url import parse_url
 from rig.wire.frame import crc16
 
 SEED_BITS = 31
@@ -38,8 +40,9 @@ class TwinParts:
     url: str
     seed: int
     image: bytes
-    parameters: RollerParameters
-    plant: RollerPlant
+    twin: Twin
+    parameters: Parameters
+    plant: TwinPlant
     bench: TwinBench
     operator: TwinOperator
     bootloader: str
@@ -63,19 +66,21 @@ def make_twin(url: str, *, seed: int | None = None, vcd: Path | None = None, boo
     chosen = next((each for each in (seed, said.seed) if each is not None), secrets.randbits(SEED_BITS))
     elf = said.elf or packaged("elf")
     image = flash_image(elf)
-    plant = RollerPlant(said.parameters, chosen)
+    plant = said.twin.plant(said.parameters, chosen)
     boot = said.bootloader or bootloader
     code = load(boot)
-    avr = Avr(elf, eeprom=_eeprom(plant.board_uuid), vcd=vcd)
+    avr = Avr(elf, eeprom=_eeprom(plant.board_uuid, said.twin.stored(said.parameters)), vcd=vcd)
     if code is not None:
         avr.boot_from(*code)
     bench = TwinBench(plant, avr, None if said.tick0 is None else ClockSetter(avr, said.tick0))
-    return TwinParts(with_seed(url, chosen), chosen, image, said.parameters, plant, bench, TwinOperator(bench), boot)
+    operator = TwinOperator(bench, lid=said.twin.lid)
+    return TwinParts(with_seed(url, chosen), chosen, image, said.twin, said.parameters, plant, bench, operator, boot)
 
 
-def _eeprom(uuid: bytes) -> bytes:
-    """EEPROM that has been given its UUID already, as the firmware lays it out (`src/core/settings.cpp`)."""
-    return uuid + crc16(uuid).to_bytes(2, "little")
+def _eeprom(uuid: bytes, stored: Sequence[int]) -> bytes:
+    """EEPROM of a board that has its UUID and its stored settings, as the firmware lays it out (`src/core/settings.cpp`)."""
+    settings = bytes(byte for value in stored for byte in (value, ~value & 0xFF))
+    return uuid + crc16(uuid).to_bytes(2, "little") + settings
 
 
 def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
@@ -91,6 +96,6 @@ def open_twin(url: str, *, seed: int | None, vcd: Path | None) -> Rig:
         new_uuid=lambda: parts.plant.board_uuid,
         brain=parts.parameters.brain,
         preload=parts.bench.load,
-        truth=lambda trials, stretches: truth_of(parts.parameters, trials, parts.plant.truth(), stretches),
+        truth=lambda trials, stretches: truth_of(parts.parameters, parts.twin.nothing, trials, parts.plant.truth(), stretches),
         image=parts.image,
     )

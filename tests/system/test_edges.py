@@ -10,9 +10,9 @@ import random
 
 import pytest
 
-from rig.launcher import RollerLauncher
+from rig.launcher import Driver
 from rig.links.twin import TwinLink
-from rig.trial import PressRequest
+from rig.requests import PressRequest
 from rig.wire.messages import Channel, Power, Press, Reason, Verdict, Wiring
 from tests.system.edges import (
     BEAM_A,
@@ -126,7 +126,7 @@ def test_a_longer_burst_counts_what_it_lost_and_the_trial_is_a_fault(edges: int,
     beams = both_beams()
     plant = ScriptedPlant(lambda cycle: firing(cycle, burst(beams, cycle + 220 * MS, 0, edges)))
     with bench_of(plant) as bench:
-        launcher = RollerLauncher(
+        launcher = Driver(
             TwinLink(bench),
             drive=Wiring.button,
             on_happening=lambda happening: None,
@@ -134,7 +134,7 @@ def test_a_longer_burst_counts_what_it_lost_and_the_trial_is_a_fault(edges: int,
             new_uuid=lambda: bytes(range(16)),
         )
         launcher.prepare()
-        record = launcher.press(PressRequest(number=1, burst=1, index=0, tick=0, hopper=50))
+        record = launcher.perform(PressRequest(number=1, burst=1, index=0, tick=0, hopper=50))
         told = sum(channel in ("beam_a", "beam_b") for _, channel, _ in record.edges)
         lost = launcher.board.counters()["ring_full"]
         assert (record.verdict, record.reason) == (verdict, reason)

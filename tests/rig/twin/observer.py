@@ -7,20 +7,16 @@ The firmware's tick is not in step with the actuation, so the sampling begins at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from rig.twin.avr import CYCLE_HZ, FOREVER
-from rig.twin.plant import Plan, RollerPlant
-from rig.twin.truth import Activation
+from rig.twin.avr import FOREVER
+from rig.twin.roller.plant import RollerPlant
+from rig.twin.roller.truth import Activation
 from rig.verdict import Judged, judge
-from rig.wire.messages import CURRENT_UA_PER_COUNT, SETTINGS, VOLTAGE_UV_PER_COUNT, Reason, Wiring
+from rig.wire.messages import Reason, Wiring
+from tests.rig.twin.watcher import DEFAULTS, MS, Watcher
 
-MS = CYCLE_HZ // 1000
-DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}
-NAMES = {8: "beam_a", 2: "beam_b", 13: "sound", 17: "interlock", 18: "lid"}
-ACTIVE_LOW = {8, 2, 17, 18}
 QUIET_MS = DEFAULTS["quiet_ms"]
 JAM_BINS = DEFAULTS["jam_ms"] // 10
 STALL_BINS = DEFAULTS["stall_ms"] // 10 + 1
@@ -37,54 +33,12 @@ class Watched:
     off: int
 
 
-class Observer:
-    """A plant, and everything that it has planned so far, merged as the bench merges it."""
+class Observer(Watcher[RollerPlant]):
+    """A roller launcher that is watched."""
 
     def __init__(self, plant: RollerPlant, seed: int = 0) -> None:
-        self.plant = plant
-        self.edges: list[tuple[int, int, int]] = []
-        self.analog: dict[int, list[tuple[int, float]]] = {0: [], 1: []}
-        self.plans: list[tuple[int, Plan]] = []
+        super().__init__(plant)
         self._generator = np.random.default_rng(seed)
-        self.take(0, plant.start(0))
-
-    def take(self, cycle: int, plan: Plan | None) -> None:
-        """A new plan replaces whatever was planned from `cycle` on."""
-        if plan is None:
-            return
-        self.plans.append((cycle, plan))
-        assert plan.edges == sorted(plan.edges)
-        assert all(edge[0] >= cycle for edge in plan.edges)
-        self.edges = [edge for edge in self.edges if edge[0] < cycle] + plan.edges
-        for channel, points in plan.analog.items():
-            assert points[0][0] == cycle
-            assert all(a[0] < b[0] for a, b in pairwise(points))
-            self.analog[channel] = [point for point in self.analog[channel] if point[0] < cycle] + points
-
-    def forget(self, cycle: int) -> None:
-        """Drop what is older than `cycle`, but for the last value."""
-        self.edges = [edge for edge in self.edges if edge[0] >= cycle]
-        for channel, points in self.analog.items():
-            older = [point for point in points if point[0] < cycle]
-            self.analog[channel] = older[-1:] + [point for point in points if point[0] >= cycle]
-
-    def volts(self, channel: int, at: np.ndarray) -> np.ndarray:
-        cycles, volts = zip(*self.analog[channel], strict=True)
-        return np.interp(at, cycles, volts)
-
-    def bins(self, act: int, phase: int, count: int, off: int, direct: bool) -> list[int]:
-        starts = act + phase + np.arange(count) * 10 * MS
-        current = sum((self.volts(0, starts + ms * MS) * 1e6 / CURRENT_UA_PER_COUNT).astype(np.int64) for ms in (0, 4, 6, 8))
-        voltage = (self.volts(1, starts + 2 * MS) * 2e6 / VOLTAGE_UV_PER_COUNT).astype(np.int64)
-        closes = starts + 10 * MS
-        beam = [(cycle, 1 - level) for cycle, pin, level in self.edges if pin == 8]
-        blocked = np.zeros(count, dtype=np.int64)
-        for cycle, level in beam:
-            blocked[closes > cycle] = level
-        for cycle, _ in beam:  # a bin with an edge in it was not blocked throughout
-            blocked[(starts <= cycle) & (cycle < closes)] = 0
-        roller = (closes <= off) if direct else np.zeros(count, dtype=np.int64)
-        return (current | voltage << 12 | blocked << 22 | roller.astype(np.int64) << 23).tolist()
 
     def press(self, at: int, *, hold_ms: int = 120) -> Watched:
         """Press the toy's button at cycle `at`."""
@@ -118,7 +72,7 @@ class Observer:
         phase = int(self._generator.integers(0, 2 * MS)) if phase is None else phase
         count = max(self.plant.idle_after() - at, 0) // (10 * MS) + 30
         bins = self.bins(at, phase, count, off, drive is Wiring.direct)
-        edges = [(cycle, NAMES[pin], level ^ (pin in ACTIVE_LOW)) for cycle, pin, level in self.edges if cycle >= at]
+        edges = self.named(at)
         hopper = records[0].hopper if records else 0
         judged = judge(
             drive=drive,
@@ -135,7 +89,7 @@ class Observer:
 
 def loaded(parameters: object, seed: int, cards: int = 90, *, power: bool = True) -> tuple[Observer, int]:
     """A plant with cards in it, its toy switched on for long enough, and a cycle at which a trial can begin."""
-    from rig.twin.parameters import RollerParameters
+    from rig.twin.roller.parameters import RollerParameters
 
     assert isinstance(parameters, RollerParameters)
     observer = Observer(RollerPlant(parameters, seed), seed)
@@ -159,7 +113,7 @@ def reload(observer: Observer, at: int, cards: int) -> int:
     """Open the lid, take out, put in, close the lid; returns what was left."""
     plant = observer.plant
     observer.take(at, plant.open_lid(at))
-    left = plant.take_out(at + MS)
+    left, _ = plant.take_out(at + MS)
     plant.load(at + 2 * MS, cards)
     observer.take(at + 3 * MS, plant.close_lid(at + 3 * MS))
     return left

@@ -55,10 +55,10 @@ class ScriptedPlant:
         self.hands.append(("close", cycle))
         return Script([(cycle, LID, 0)])
 
-    def take_out(self, cycle: int) -> int:
+    def take_out(self, cycle: int) -> tuple[int, Script | None]:
         self.hands.append(("take out", cycle))
         cards, self.cards = self.cards, 0
-        return cards
+        return cards, None
 
     def load(self, cycle: int, cards: int) -> None:
         self.hands.append(("load", cycle))

@@ -13,7 +13,7 @@ from rig.errors import BadRigError
 from rig.firmware import FLASH_BYTES, flash_image, packaged
 from rig.flash import Listener
 from rig.open import open_rig
-from rig.trial import PressRequest
+from rig.requests import PressRequest
 from rig.twin import bootloader
 from rig.twin.avr import CYCLE_HZ, Avr
 from rig.twin.rig import make_twin
@@ -221,7 +221,7 @@ def test_presses_are_what_they_are_without_a_bootloader_whatever_it_has_left_beh
             rig.preload(40)
             launcher = launcher_on(rig)
             launcher.prepare()
-            records = [launcher.press(PressRequest(n, n, 0, launcher.tick_now() + CYCLE_HZ, 40)) for n in range(1, 5)]
+            records = [launcher.perform(PressRequest(n, n, 0, launcher.tick_now() + CYCLE_HZ, 40)) for n in range(1, 5)]
             return [(record.verdict, record.cleared, record.sticking) for record in records]
         finally:
             rig.close()

@@ -15,7 +15,7 @@ import pytest
 from rig.errors import BadRigError
 from rig.flash import Listener
 from rig.links.serial import SerialLink
-from rig.twin import bootloader
+from rig.twin import bootloader, pty
 from rig.twin.pty import BRIDGE_BYTES, PtyTwin
 
 PATIENCE_S = 60
@@ -39,6 +39,20 @@ def served() -> Iterator[Callable[[str], PtyTwin]]:
             return twin
 
         yield start
+
+
+class Hurried:
+    """A clock by which 10 ms pass from look to look."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def now(self) -> float:
+        self._now += 0.01
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
 
 
 def heard(link: SerialLink, enough: Callable[[bytes], bool], patience_s: float = PATIENCE_S) -> bytes:
@@ -82,6 +96,18 @@ def test_a_flood_waits_on_the_far_side_as_at_a_wire(served: Callable[[str], PtyT
     allowed = KERNEL_BYTES + BRIDGE_BYTES + (time.monotonic() - begun) * BYTES_PER_S
     os.close(port)
     assert FLOOD_BYTES <= sent <= allowed, "no faster than the wire, and nothing stops for good"
+
+
+@pytest.mark.parametrize("url", ["twin:roller?seed=1", "twin:blast?seed=1"])
+def test_there_it_reloads_itself_when_it_is_idle_and_empty(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pty, "IDLE_S", 0.0)  # as fast as it goes: it looks at the clock as often as it can
+    with PtyTwin(f"{url}&bootloader=none", clock=Hurried()) as twin:
+        bench, plant = twin._parts.bench, twin._parts.plant
+        bench.take_out()
+        assert plant.is_empty
+        twin.serve(lambda: not plant.is_empty)
+        assert 15 <= bench.clock.now() < 30, "5 s of rest, 10 s until hands are in"
+        assert bench.take_out() == twin._parts.twin.fill(twin._parts.parameters)
 
 
 def test_the_bootloader_is_there_where_the_machine_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,10 @@ from math import inf
 from typing import NamedTuple
 
 from rig.twin.avr import CYCLE_HZ, FOREVER
-from rig.twin.cards import Card
-from rig.twin.motor import Drive, Load, speed, time_to, time_to_stop, travel
-from rig.twin.parameters import RollerParameters
-
-A, B = 0, 1
-"""Beams: at the mouth, and downstream."""
+from rig.twin.beams import A, B, Crossing
+from rig.twin.roller.cards import Card
+from rig.twin.roller.motor import Drive, Load, speed, time_to, time_to_stop, travel
+from rig.twin.roller.parameters import RollerParameters
 
 NO = -1  # where a state gives the cycle since which a beam is blocked: it is clear
 _FOLLOW = CYCLE_HZ // 500  # cards behind each other never come closer than 2 ms at a beam
@@ -65,15 +63,6 @@ class Segment(NamedTuple):
     v_inf: float
     tau_s: float
     drive: Drive
-
-
-class Crossing(NamedTuple):
-    """A beam blocked or cleared at `cycle`. From `sure` on nothing that happens to the roller can change it."""
-
-    sure: int
-    cycle: int
-    beam: int
-    blocked: bool
 
 
 class Trace(NamedTuple):

@@ -8,12 +8,14 @@ from itertools import pairwise, product
 
 import pytest
 
-from rig.twin import motor, pack
+from rig.twin import pack
 from rig.twin.avr import CYCLE_HZ, FOREVER
-from rig.twin.cards import Card
-from rig.twin.feed import EMPTY, GAP, HELD, NO, A, B, Feed, State, in_mouth
-from rig.twin.motor import Load
-from rig.twin.parameters import RollerParameters
+from rig.twin.beams import A, B
+from rig.twin.roller import motor
+from rig.twin.roller.cards import Card
+from rig.twin.roller.feed import EMPTY, GAP, HELD, NO, Feed, State, in_mouth
+from rig.twin.roller.motor import Load
+from rig.twin.roller.parameters import RollerParameters
 
 P = RollerParameters()
 COAST = motor.coasting(P)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from rig.brains import Runs
 from rig.twin.avr import FOREVER
-from rig.twin.cards import Card
-from rig.twin.feed import WEDGE, Feed, State, Trace, cut, in_mouth
-from rig.twin.motor import Drive
-from rig.twin.toy import cycles
+from rig.twin.plan import cycles
+from rig.twin.roller.cards import Card
+from rig.twin.roller.feed import WEDGE, Feed, State, Trace, cut, in_mouth
+from rig.twin.roller.motor import Drive
 
 
 class Run(NamedTuple):

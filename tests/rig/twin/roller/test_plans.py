@@ -13,9 +13,9 @@ import pytest
 
 from rig import brains
 from rig.brains import Brain
-from rig.twin.parameters import RollerParameters
-from rig.twin.plant import RollerPlant
-from rig.twin.truth import CYCLES_PER_MS, was_jam
+from rig.twin.roller.parameters import RollerParameters
+from rig.twin.roller.plant import RollerPlant
+from rig.twin.roller.truth import CYCLES_PER_MS, was_jam
 from tests.rig.twin.observer import MS, Observer, loaded
 
 EVENTFUL = RollerParameters(double_feed=0.1, jam=0.03, stick=0.2, slip=0.05)

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from rig.twin import motor, pack, waveform
+from rig.twin import pack, waveform
 from rig.twin.avr import CYCLE_HZ, FOREVER
-from rig.twin.feed import GAP, NO, Feed, State
-from rig.twin.motor import Load, speed, time_to, time_to_stop, travel
-from rig.twin.parameters import RollerParameters
+from rig.twin.roller import motor
+from rig.twin.roller.current import motor_A
+from rig.twin.roller.feed import GAP, NO, Feed, State
+from rig.twin.roller.motor import Load, speed, time_to, time_to_stop, travel
+from rig.twin.roller.parameters import RollerParameters
 
 P = RollerParameters()
 FRESH_V, FRESH_OHM = pack.open_V(P, 0), pack.resistance_ohm(P, 0)
@@ -144,7 +146,7 @@ def test_the_pack_falls_and_stiffens_as_it_is_used():
 @pytest.mark.parametrize("v0", [0.0, 600.0, 1230.0])
 def test_straight_lines_follow_the_current_within_three_counts(v0):
     trace = Feed(P).run(REST._replace(v=v0), [], FRESH, 10_000_000)
-    points = waveform.motor_A(trace.segments, 0)
+    points = motor_A(trace.segments, 0)
     cycles = np.arange(0, 9_000_000, 1000)
     exact = FRESH.still_A - FRESH.slope_A * speed_array(cycles / CYCLE_HZ, v0)
     drawn = np.interp(cycles, *zip(*points, strict=True))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rig.twin.parameters import RollerParameters
+from rig.twin.roller.parameters import RollerParameters
 
 _DRAWS = 8
 

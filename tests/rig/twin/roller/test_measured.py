@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rig import brains
-from rig.twin.parameters import RollerParameters
+from rig.twin.roller.parameters import RollerParameters
 from rig.wire.messages import Verdict
 from tests.rig.twin.observer import MS, QUIET_MS, Observer, Watched, loaded, refill_if_low
 
@@ -111,7 +111,7 @@ def test_cards_are_conserved_over_a_fill(stepped):
         at += 4000 * MS * stepped
         gone += watched.truth.cleared + tidy(observer, watched, at)
         at += 10 * MS
-    assert observer.plant.take_out(at) + gone == 60
+    assert observer.plant.take_out(at)[0] + gone == 60
     assert gone > 20
 
 
@@ -135,6 +135,6 @@ def test_a_card_that_stops_short_of_the_beam_is_still_inside_and_comes_first():
         first = observer.run(at, run_ms)
         held = observer.plant._end.x
         if first.truth.dealt == 0 and held > 1 and observer.plant._end.bodies == 1:
-            assert observer.plant.take_out(at + 3000 * MS) == 5
+            assert observer.plant.take_out(at + 3000 * MS) == (5, None)
             return
     pytest.fail("no run stopped with a card short of the beam")

@@ -15,6 +15,18 @@ _BIN = BIN_MS * CYCLES_PER_MS
 _EARLY = 5 * CYCLES_PER_MS // 2  # a bin closes on the firmware's 2 ms tick, up to that much after its nominal end
 
 
+NOTHING = {
+    "cycle": None,
+    "cleared": 0,
+    "sticking": 0,
+    "double_feeds": 0,
+    "jammed": 0,
+    "cause": "not actuated",
+    "p_fire": None,
+}
+"""Of a press that never reached the launcher."""
+
+
 @dataclass(slots=True)
 class Activation:
     """One press of the toy's button (`button`), or one start of the roller by the rig (`direct`).

@@ -8,23 +8,22 @@ by then stays, the rest is made again. It knows no AVR, only cycles of its clock
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 
 import numpy as np
 
-from rig.twin import motor, pack, waveform
 from rig.twin.avr import FOREVER
-from rig.twin.beams import CLEAR, PINS, Beams
-from rig.twin.cards import Card, draw_cards
-from rig.twin.feed import (
+from rig.twin.beams import CLEAR, PINS, A, B, Beams, Crossing
+from rig.twin.pack import Pack
+from rig.twin.plan import INTERLOCK_PIN, LID_PIN, SOUND_PIN, Plan, cycles, new_uuid
+from rig.twin.roller import motor
+from rig.twin.roller.cards import Card, draw_cards
+from rig.twin.roller.current import motor_A
+from rig.twin.roller.feed import (
     EMPTY,
     NO,
     SLIP,
     STALL,
     WEDGE,
-    A,
-    B,
-    Crossing,
     Feed,
     Segment,
     State,
@@ -34,24 +33,11 @@ from rig.twin.feed import (
     next_card,
     p_slip,
 )
-from rig.twin.foresight import plan_run
-from rig.twin.parameters import RollerParameters
-from rig.twin.toy import SOUND_PIN, Toy, cycles
-from rig.twin.truth import CYCLES_PER_MS, Activation, was_jam
-
-INTERLOCK_PIN, LID_PIN = 17, 18  # both low when closed
-
-
-@dataclass(slots=True)
-class Plan:
-    """What the plant will do from some cycle on, if nothing happens to it.
-
-    edges: (cycle, pin, level), by cycle, electrical levels. analog: ADC channel to (cycle, volts at the pin), by cycle, straight
-    lines between, the last value for ever; the first point is at the plan's start.
-    """
-
-    edges: list[tuple[int, int, int]]
-    analog: dict[int, list[tuple[int, float]]]
+from rig.twin.roller.foresight import plan_run
+from rig.twin.roller.parameters import RollerParameters
+from rig.twin.roller.toy import Toy
+from rig.twin.roller.truth import CYCLES_PER_MS, Activation, was_jam
+from rig.twin.waveform import Points, add_steps, at_pins
 
 
 class RollerPlant:
@@ -63,10 +49,7 @@ class RollerPlant:
     def __init__(self, parameters: RollerParameters, seed: int) -> None:
         self.parameters = parameters
         self._generator = np.random.Generator(np.random.PCG64(seed))
-        uuid = bytearray(self._generator.bytes(16))
-        uuid[6] = uuid[6] & 0x0F | 0x80  # RFC 9562, version 8: no board of silicon has one
-        uuid[8] = uuid[8] & 0x3F | 0x80
-        self.board_uuid = bytes(uuid)
+        self.board_uuid = new_uuid(self._generator)
         self._feed = Feed(parameters)
         self._beams = Beams(parameters)
         self._toy = Toy(parameters)
@@ -74,15 +57,12 @@ class RollerPlant:
         self._cards: list[Card] = []
         self._duty = 0.0
         self._reverse = False
-        self._used_mAh = parameters.used_mAh
-        self._open_V = pack.open_V(parameters, self._used_mAh)
-        self._pack_ohm = pack.resistance_ohm(parameters, self._used_mAh)
+        self._pack = Pack(parameters)
         # The plan in force: where it began, how it goes on, where it ends.
         self._start = self._end = State(0, 0.0, EMPTY, 0.0, 0, 0, 0, 0, 0, 0, NO, NO, -FOREVER, -FOREVER)
         self._segments: list[Segment] = []
         self._crossings: list[Crossing] = []
-        self._current_A: waveform.Points = [(0, 0.0)]
-        self._counted = 0  # charge is counted up to this cycle
+        self._current_A: Points = [(0, 0.0)]
         # The activation in force: its record, the feed before it, and when its drive goes off.
         self._truth: list[Activation] = []
         self._active: Activation | None = None
@@ -93,7 +73,7 @@ class RollerPlant:
 
     def start(self, cycle: int) -> Plan:
         """Levels of every input at `cycle`: beams clear, lid and interlock closed, no sound, nothing drawn from the pack."""
-        self._counted = cycle
+        self._pack.counted = cycle
         self._cut(cycle)
         levels = ((PINS[A], CLEAR), (PINS[B], CLEAR), (SOUND_PIN, 0), (INTERLOCK_PIN, 0), (LID_PIN, 0))
         return self._plan(cycle, *((cycle, pin, level) for pin, level in levels))
@@ -147,15 +127,15 @@ class RollerPlant:
         self._interrupt(cycle)
         return self._plan(cycle, *([] if was_closed else [(cycle, LID_PIN, 0)]))
 
-    def take_out(self, cycle: int) -> int:
-        """Empty the hopper by hand. Returns the cards that were in it, one that rests short of beam A included."""
+    def take_out(self, cycle: int) -> tuple[int, None]:
+        """Empty the hopper by hand. Returns the cards that were in it, one that rests short of beam A included; no plan changes."""
         state = self._resting(cycle)
         held = in_mouth(state)
         inside = len(self._cards) - state.card - held
         self._cards = self._cards[state.card : state.card + held]
         phase, x = (state.phase, state.x) if held else (EMPTY, 0.0)
         self._set_resting(state._replace(card=0, phase=phase, x=x, bodies=held))
-        return inside
+        return inside, None
 
     def load(self, cycle: int, cards: int) -> None:
         """Put `cards` cards into the hopper, on top of what is in it."""
@@ -228,7 +208,7 @@ class RollerPlant:
         # The roller may still coast from an earlier run.
         until = self._feed.run(self._start, self._cards, self._coast, begin)
         start = until.end._replace(cycle=begin)
-        drive = motor.powered(self.parameters, self._open_V, self._pack_ohm)
+        drive = motor.powered(self.parameters, self._pack.open_V, self._pack.ohm)
         run = plan_run(
             self._feed, self._cards, start, drive, self._coast, self._toy.brain.runs, run_ms, self.parameters.jam_hold_ms
         )
@@ -289,10 +269,7 @@ class RollerPlant:
 
     def _cut(self, cycle: int) -> None:
         """End the plan in force at `cycle`; crossings that were sure by then stay."""
-        self._used_mAh += waveform.charge_mAh(self._current_A, self._counted, cycle)
-        self._counted = cycle
-        self._open_V = pack.open_V(self.parameters, self._used_mAh)
-        self._pack_ohm = pack.resistance_ohm(self.parameters, self._used_mAh)
+        self._pack.count(self._current_A, cycle)
         self._start = self._end = self._state(cycle)
         self._segments = []
         delay = self._beams.delay
@@ -313,7 +290,7 @@ class RollerPlant:
         self._cut(cycle)
         if self._duty > 0:
             make = motor.reversed_ if self._reverse else motor.powered
-            drive = make(self.parameters, self._open_V, self._pack_ohm, self._duty)
+            drive = make(self.parameters, self._pack.open_V, self._pack.ohm, self._duty)
             self._follow(self._feed.run(self._start, self._cards, drive, FOREVER))
         else:
             self._follow(self._feed.run(self._start, self._cards, self._coast, FOREVER))
@@ -360,6 +337,5 @@ class RollerPlant:
 
     def _plan(self, cycle: int, *extra: tuple[int, int, int]) -> Plan:
         edges = sorted([*extra, *self._toy.sound_edges(cycle), *self._beams.edges(self._crossings)])
-        motor_A = waveform.motor_A(self._segments, cycle)
-        self._current_A = waveform.add_steps(motor_A, self._toy.steps_A(cycle))
-        return Plan(edges, waveform.at_pins(self._current_A, self._open_V, self._pack_ohm))
+        self._current_A = add_steps(motor_A(self._segments, cycle), self._toy.steps_A(cycle))
+        return Plan(edges, at_pins(self._current_A, self._pack.open_V, self._pack.ohm))

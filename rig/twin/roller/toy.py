@@ -7,15 +7,8 @@ Everything here but what `docs/facts.md#the-launcher` says of sounds and lid is 
 from __future__ import annotations
 
 from rig.brains import Draw
-from rig.twin.avr import CYCLE_HZ
-from rig.twin.parameters import RollerParameters
-
-SOUND_PIN = 13
-
-
-def cycles(ms: float) -> int:
-    """A time in ms as AVR cycles."""
-    return round(ms * CYCLE_HZ / 1000)
+from rig.twin.plan import SOUND_PIN, cycles
+from rig.twin.roller.parameters import RollerParameters
 
 
 class Toy:

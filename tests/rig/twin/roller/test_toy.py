@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rig.twin.avr import CYCLE_HZ
-from rig.twin.parameters import RollerParameters
-from rig.twin.plant import RollerPlant
-from rig.twin.toy import SOUND_PIN
+from rig.twin.plan import SOUND_PIN
+from rig.twin.roller.parameters import RollerParameters
+from rig.twin.roller.plant import RollerPlant
 from tests.rig.twin.observer import MS, loaded, reload
 
 ALWAYS = RollerParameters(brain="iid", p_fire=1, jam=0, slip=0, slip_growth=0)
@@ -69,15 +69,15 @@ def test_the_voltage_sags_by_the_current_times_the_resistance():
 
 def test_the_current_that_flows_discharges_the_pack():
     observer, at = loaded(ALWAYS, 1)
-    before = observer.plant._used_mAh
+    before = observer.plant._pack.used_mAh
     observer.press(at)
     later = at + 4000 * MS
     cycles = np.arange(at, later, MS // 4)
     drawn = np.trapezoid(observer.volts(0, cycles), cycles) / CYCLE_HZ / 3.6
-    at_press = observer.plant._used_mAh
+    at_press = observer.plant._pack.used_mAh
     observer.take(later, observer.plant.output(later, "power", 0.0))
     assert at_press > before  # the second since power-on
-    assert observer.plant._used_mAh - at_press == pytest.approx(drawn, rel=0.01)
+    assert observer.plant._pack.used_mAh - at_press == pytest.approx(drawn, rel=0.01)
 
 
 def test_a_press_shorter_than_the_debounce_never_was():

@@ -12,7 +12,7 @@ from enum import IntEnum
 from math import exp, inf, log
 from typing import NamedTuple
 
-from rig.twin.parameters import RollerParameters
+from rig.twin.roller.parameters import RollerParameters
 
 _ENOUGH_S = 1e-9  # a sixtieth of a cycle
 
