@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from controller.campaign import Campaign
+from controller.campaigns.plan import Wanted, planned
 from controller.run import Outcome, conduct
 from controller.signals import StopFlag
 from controller.store.records import RunData
@@ -30,19 +30,25 @@ def twin_and_store(url: str) -> Iterator[tuple[Rig, Store]]:
             rig.close()
 
 
-def run(rig: Rig, store: Store, presses: int, *, pace_s: float = 3.0, drive: str = "button") -> Outcome:
-    """One campaign of `presses`, 83 cards a fill."""
-    decision = "hazard" if drive == "direct" else None
-    campaign = Campaign(presses, pace_s, 83, Wiring[drive], decision=decision, decision_seed=rig.seed)
-    outcome = conduct(rig, store, campaign, kind="demo", dut="bench", stop=StopFlag(), on_progress=lambda progress: None)
+def run(rig: Rig, store: Store, trials: int, *, pace_s: float = 3.0, drive: str = "button") -> Outcome:
+    """One campaign of `trials`, everything else as `launchrig demo` has it for the machine on the bench."""
+    wanted = Wanted("demo", trials, pace_s, drive)
+    outcome = conduct(
+        *(rig, store, lambda launcher, settings: planned(wanted, launcher, settings, rig)),
+        kind="demo",
+        dut="bench",
+        stop=StopFlag(),
+        drive=Wiring[drive],
+        on_progress=lambda progress: None,
+    )
     assert outcome.status == "complete", outcome.cause
     return outcome
 
 
-def measured_and_true(url: str, presses: int, *, pace_s: float) -> tuple[RunData, dict[str, Any]]:
+def measured_and_true(url: str, trials: int, *, pace_s: float) -> tuple[RunData, dict[str, Any]]:
     """A campaign as stored, and its truth."""
     with twin_and_store(url) as (rig, store):
-        outcome = run(rig, store, presses, pace_s=pace_s)
+        outcome = run(rig, store, trials, pace_s=pace_s)
         data = store.load(outcome.run_id)
         assert rig.truth is not None
         return data, rig.truth([(trial.number, trial.tick) for trial in data.trials], outcome.stretches)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from scipy.stats import binom
 
 from controller.calibrate.fit import calibrate
-from tests.controller.calibrate.simulate import DEALT, campaign
+from tests.controller.calibrate.roller.simulate import DEALT, campaign
 
 CAMPAIGNS = 1000
 CONCENTRATED = (0.1, 0.7, 0.15, 0.05)

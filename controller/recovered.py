@@ -5,7 +5,7 @@ simulated launcher really did. The true probabilities are those that it held bef
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -15,6 +15,8 @@ from rich.table import Table
 from controller.store.records import RunData, Trial
 
 Json = Mapping[str, Any]
+Pairs = Sequence[tuple[Trial, Json]]
+"""Trials, each with its row of the truth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +45,39 @@ def rows(data: RunData, odds: Json, truth: Json) -> Iterator[Row]:
     """Every line of the comparison, in reading order."""
     true = {each["trial"]: each for each in truth["trials"]}
     pairs = [(trial, true[trial.number]) for trial in data.trials if trial.number in true]
+    yield from ROWS[data.run.launcher](data, odds, pairs)
+
+
+def _roller(data: RunData, odds: Json, pairs: Pairs) -> Iterator[Row]:
     yield from _fire(odds, pairs)
     yield from _count(odds, pairs)
-    yield from _cards(pairs)
+    yield from _cards(pairs, ("cleared", "sticking"))
+
+
+def _blast(data: RunData, odds: Json, pairs: Pairs) -> Iterator[Row]:
+    yield from _hazard(data, odds, pairs)
+    yield from _cards(pairs, ("cleared",))
+    by_kind = {
+        kind: [(_told(trial.verdict), _told(each["cause"])) for trial, each in pairs if trial.kind == kind]
+        for kind in ("insert", "reset")
+    }
+    for verdict, what in (("partial", "partial releases"), ("latch_fault", "latch faults")):
+        measured, true = (str(sum(each[side] == verdict for each in by_kind["insert"])) for side in (0, 1))
+        yield Row(what, measured, true, None)
+    for kind, verdicts in by_kind.items():
+        differ = sum(one != other for one, other in verdicts)
+        yield Row(f"{kind}s whose verdict differs from the truth", "", str(differ), None)
+
+
+ROWS: Mapping[str, Callable[[RunData, Json, Pairs], Iterator[Row]]] = {"roller": _roller, "blast": _blast}
+"""What can be compared, by launcher."""
 
 
 def _interval(name: str, value: float, low: float, high: float, true: float) -> Row:
     return Row(name, f"{value:.4f} ({low:.4f} to {high:.4f})", f"{true:.4f}", low <= true <= high)
 
 
-def _fire(odds: Json, pairs: Sequence[tuple[Trial, Json]]) -> Iterator[Row]:
+def _fire(odds: Json, pairs: Pairs) -> Iterator[Row]:
     fire = odds["fire"]
     known = [each["p_fire"] for trial, each in pairs if trial.accepted and each["p_fire"] is not None]
     if "p" not in fire or not known:
@@ -60,7 +85,7 @@ def _fire(odds: Json, pairs: Sequence[tuple[Trial, Json]]) -> Iterator[Row]:
     yield _interval("P(fire)", fire["p"], fire["ci_low"], fire["ci_high"], fmean(known))
 
 
-def _count(odds: Json, pairs: Sequence[tuple[Trial, Json]]) -> Iterator[Row]:
+def _count(odds: Json, pairs: Pairs) -> Iterator[Row]:
     """Cells of the count given fire, conditional on what counts: no slip and no jam."""
     count = odds["count"]
     held = [
@@ -76,13 +101,30 @@ def _count(odds: Json, pairs: Sequence[tuple[Trial, Json]]) -> Iterator[Row]:
             yield _interval(f"P({k} dealt | fire)", count["p"][index], count["ci_low"][index], count["ci_high"][index], true)
 
 
-def _cards(pairs: Sequence[tuple[Trial, Json]]) -> Iterator[Row]:
-    for name in ("cleared", "sticking"):
+def _hazard(data: RunData, odds: Json, pairs: Pairs) -> Iterator[Row]:
+    """Hazard by insert, as measured; its true value is the mean over the very inserts that the estimate rests on."""
+    from controller.calibrate.blast.table import tabulate  # numpy takes its time to load, and a roller needs none of this
+
+    inserts = tabulate([data])
+    place = {int(number): int(k) for number, k in zip(inserts.number, inserts.k * inserts.at_risk, strict=True)}
+    for row in odds["hazard"].get("by_insert", ()):
+        known = [each["p_fire"] for trial, each in pairs if place.get(trial.number) == row["insert"] and each["p_fire"] is not None]
+        if row["p"] is not None and known:
+            yield _interval(f"P(release | insert {row['insert']})", row["p"], row["ci_low"], row["ci_high"], fmean(known))
+
+
+def _cards(pairs: Pairs, kinds: Sequence[str]) -> Iterator[Row]:
+    for name in kinds:
         measured = sum(getattr(trial, name) for trial, _ in pairs)
         yield Row(f"cards {name}", str(measured), str(sum(each[name] for _, each in pairs)), None)
     jams = sum(trial.verdict == "jam" for trial, _ in pairs)
     yield Row("jams", str(jams), str(sum(each["jammed"] for _, each in pairs)), None)
     doubles = sum(each["double_feeds"] for _, each in pairs)
     yield Row("double feeds (look like one card)", "not seen", str(doubles), None)
-    differ = sum((t.cleared, t.sticking) != (each["cleared"], each["sticking"]) for t, each in pairs)
+    differ = sum(any(getattr(trial, name) != each[name] for name in kinds) for trial, each in pairs)
     yield Row("trials whose cards differ from the truth", "", str(differ), None)
+
+
+def _told(verdict: str) -> str:
+    """A trial that was not actuated was rejected, in other words."""
+    return "rejected" if verdict == "not actuated" else verdict

@@ -1,58 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole model of a launcher, fitted to the runs of one device under test."""
+"""The whole model of a launcher, fitted to the runs of one device under test: what may be fitted together, and by whom."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
-from controller.calibrate.count import Count, fit_count
-from controller.calibrate.faults import FaultRate, fit_faults
-from controller.calibrate.fire import Fire, fit_fire
-from controller.calibrate.table import tabulate
-from controller.errors import RefusedError
+from controller.calibrate.blast.fit import fit_blast
+from controller.calibrate.common import CalibrationError, Fit
+from controller.calibrate.roller.fit import fit_roller
 from controller.store.records import RunData, is_simulated
 
-LOST = ("spoiled", "aborted", "fault")
-"""Rules whose presses may or may not have fired."""
+__all__ = ["FITS", "CalibrationError", "Fit", "calibrate"]
 
-MOST_LOST = 0.05
-"""Share of such presses above which no fire probability is given: what is left need not be like what was lost."""
-
-
-class CalibrationError(RefusedError):
-    """These runs cannot be fitted together; the text is one line that says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A fitted launcher.
-
-    fire: None with `fire_reason` ``commanded`` (in ``direct`` drive the rig decides), ``no usable press``, or how many
-    were spoiled.
-    count: None with `count_reason` ``no countable fire``. Reasons are empty otherwise.
-    excluded: presses by rule. largest: most cards seen in one press. hopper: fewest and most cards in the hopper before
-    the presses that count for `count`, None when there are none.
-    """
-
-    launcher: str
-    drive: str
-    dut: str
-    n_trials: int
-    excluded: dict[str, int]
-    fire: Fire | None
-    fire_reason: str
-    count: Count | None
-    count_reason: str
-    faults: dict[str, FaultRate]
-    largest: int
-    hopper: tuple[int, int] | None
+FITS: Mapping[str, Callable[[Sequence[RunData], str, str], Fit]] = {"roller": fit_roller, "blast": fit_blast}
+"""How each kind of launcher is fitted: from its runs, their drive and their device under test."""
 
 
 def calibrate(runs: Sequence[RunData]) -> Fit:
-    """Fit fire, count and faults to all presses of one or several runs, taken in the order given.
+    """Fit the launcher's model to all trials of one or several runs, taken in the order given.
 
     The runs must be of one launcher, drive and device, and no run may be given twice: `CalibrationError` otherwise.
     """
@@ -60,35 +25,15 @@ def calibrate(runs: Sequence[RunData]) -> Fit:
     drive = _the_one("drive", [run.run.drive for run in runs])
     dut = _the_one("device under test", [run.run.dut for run in runs])
     if len({run.run.id for run in runs}) < len(runs):
-        raise CalibrationError("a run is given twice; its presses would count twice")
+        raise CalibrationError("a run is given twice; its trials would count twice")
     hashes = [run.run.raw_sha256 for run in runs if run.run.raw_sha256 and run.trials]
     if len(set(hashes)) < len(hashes):
         raise CalibrationError("two runs hold the same trials to the bit (one seed?); they would count twice, leave one out")
     if len({is_simulated(run.run) for run in runs}) > 1:
         raise CalibrationError("some of the runs are of the twin and some of a board; fit each kind by itself")
-    presses = tabulate(runs)
-    counted = presses.counted
-    hopper = presses.hopper[counted]
-    lost = int(np.isin(presses.rule, LOST).sum())
-    spoiled = ""
-    if lost > MOST_LOST * presses.rule.size:
-        spoiled = f"{lost} of {presses.rule.size} presses were spoiled, and which of them fired is not known"
-    fire = None if drive == "direct" or spoiled else fit_fire(presses)
-    count = fit_count(presses.dealt[counted], presses.largest)
-    return Fit(
-        launcher=launcher,
-        drive=drive,
-        dut=dut,
-        n_trials=int(presses.rule.size),
-        excluded=presses.excluded(),
-        fire=fire,
-        fire_reason="commanded" if drive == "direct" else "" if fire else spoiled or "no usable press",
-        count=count,
-        count_reason="" if count else "no countable fire",
-        faults=fit_faults(presses),
-        largest=presses.largest,
-        hopper=(int(hopper.min()), int(hopper.max())) if hopper.size else None,
-    )
+    if launcher not in FITS:
+        raise CalibrationError(f"launcher {launcher}: no model is known for it, only for {' and '.join(FITS)}")
+    return FITS[launcher](runs, drive, dut)
 
 
 def _the_one(what: str, found: list[str]) -> str:

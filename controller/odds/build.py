@@ -6,23 +6,31 @@ Equal measurements give equal odds; nothing here knows the time, a run id or a p
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from controller.calibrate.count import Count
-from controller.calibrate.fire import Fire
 from controller.calibrate.fit import Fit
 from controller.errors import RefusedError
+from controller.odds import blast, roller
+from controller.odds.parts import Json, common, statistics
 from controller.store.records import Run, RunData, is_simulated, raw_sha256
 
-SCHEMA_VERSION = "1.0.0"
-DEPENDENCE_TEST = "likelihood ratio of the hazard by presses since the last fire against one probability"
+SCHEMA_VERSION = "1.1.0"
 _FIRMWARE_FIELDS = ("version", "build_id", "sha256", "protocol_hash")
 
-Json = dict[str, Any]
+
+class Own(NamedTuple):
+    """What a kind of launcher adds to the common part: to the conditions, and sections of its own, from its own fit."""
+
+    conditions: Callable[[Any, Sequence[RunData]], Json]
+    sections: Callable[[Any], Json]
+
+
+OWN: Mapping[str, Own] = {
+    "roller": Own(roller.conditions, roller.sections),
+    "blast": Own(blast.conditions, blast.sections),
+}
 
 
 class OddsError(RefusedError):
@@ -35,6 +43,7 @@ def build_odds(fit: Fit, runs: Sequence[RunData], *, created_at: datetime, versi
     fit: of these very runs, in this order. created_at: aware. versions: of the software that fits, by package name.
     Raises `OddsError` when a run's trials are not those that it was closed with.
     """
+    own = OWN[fit.launcher]
     return {
         "schema_version": SCHEMA_VERSION,
         "launcher": fit.launcher,
@@ -42,13 +51,11 @@ def build_odds(fit: Fit, runs: Sequence[RunData], *, created_at: datetime, versi
         "simulated": any(is_simulated(data.run) for data in runs),
         "device": {
             "dut": fit.dut,
-            "board_uuid": _common(data.run.firmware.get("board_uuid") for data in runs),
+            "board_uuid": common(data.run.firmware.get("board_uuid") for data in runs),
             "drive": fit.drive,
         },
-        "conditions": _conditions(fit, runs),
-        "fire": _unknown(fit.fire_reason) if fit.fire is None else _fire(fit.fire),
-        "count": _unknown(fit.count_reason) if fit.count is None else _count(fit.count),
-        "faults": {name: asdict(rate) for name, rate in fit.faults.items()},
+        "conditions": _conditions(runs) | own.conditions(fit, runs),
+        **own.sections(fit),
         "n_trials": fit.n_trials,
         "excluded": dict(fit.excluded),
         "provenance": {
@@ -58,38 +65,16 @@ def build_odds(fit: Fit, runs: Sequence[RunData], *, created_at: datetime, versi
     }
 
 
-def _conditions(fit: Fit, runs: Sequence[RunData]) -> Json:
+def _conditions(runs: Sequence[RunData]) -> Json:
     trials = [trial for data in runs for trial in data.trials]
     fills = [fill for data in runs for fill in data.fills]
     return {
-        "pace_s": _common(data.run.settings.get("pace_s") for data in runs),
-        "gap_s": _statistics(trial.gap_s for trial in trials),
-        "pack_V": _statistics(trial.pack_V for trial in trials if trial.fired),
+        "pace_s": common(data.run.settings.get("pace_s") for data in runs),
+        "gap_s": statistics(trial.gap_s for trial in trials),
+        "pack_V": statistics(trial.pack_V for trial in trials if trial.fired),
         "fills": len(fills),
-        "loaded": _statistics(float(fill.loaded) for fill in fills),
-        "decision": _common(_decision(data.run) for data in runs),
-        "hopper": fit.hopper and {"min": fit.hopper[0], "max": fit.hopper[1]},
+        "loaded": statistics(float(fill.loaded) for fill in fills),
     }
-
-
-def _decision(run: Run) -> Json | None:
-    """The model that gave the run times in `direct` drive."""
-    model = run.settings.get("decision")
-    return None if model is None else {"model": model, "seed": run.settings.get("decision_seed")}
-
-
-def _fire(fire: Fire) -> Json:
-    found = asdict(fire)
-    dependence = found["dependence"]
-    by_rule = dependence["log_likelihood"]
-    dependence["log_likelihood"] = [{"restart": rule, "value": value} for rule, value in by_rule.items()]
-    found["dependence"] = {"test": DEPENDENCE_TEST, **dependence}
-    found["hazard"] = list(found["hazard"])
-    return found
-
-
-def _count(count: Count) -> Json:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(count).items()}
 
 
 def _origin(data: RunData) -> Json:
@@ -109,22 +94,5 @@ def _origin(data: RunData) -> Json:
     }
 
 
-def _unknown(reason: str) -> Json:
-    return {"value": None, "reason": reason}
-
-
 def _version_list(versions: Mapping[str, Any]) -> list[Json]:
     return [{"name": name, "version": str(version)} for name, version in sorted(versions.items())]
-
-
-def _common(values: Iterable[Any]) -> Any:
-    """The value that all share, else None."""
-    found = list(values)
-    return found[0] if found and all(value == found[0] for value in found) else None
-
-
-def _statistics(values: Iterable[float | None]) -> Json | None:
-    found = [value for value in values if value is not None]
-    if not found:
-        return None
-    return {"mean": math.fsum(found) / len(found), "min": min(found), "max": max(found)}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from controller.calibrate.count import WEIGHT_TOTAL
+from controller.calibrate.categorical import WEIGHT_TOTAL
 from controller.files import write_whole
 from controller.odds.build import OddsError
 
@@ -34,13 +35,24 @@ def check_odds(odds: dict[str, Any]) -> None:
     error = best_match(_validator().iter_errors(odds))
     if error is not None:
         raise OddsError(f"odds{error.json_path.removeprefix('$')}: {error.message}")
-    count = odds["count"]
-    if "weights" in count:
-        lengths = {len(count[name]) for name in ("support", "weights", "p", "ci_low", "ci_high", "alpha")}
+    for place, counts in _distributions("odds", odds):
+        lengths = {len(counts[name]) for name in ("support", "weights", "p", "ci_low", "ci_high", "alpha")}
         if len(lengths) != 1:
-            raise OddsError("odds.count: support, weights, p, ci_low, ci_high and alpha differ in length")
-        if sum(count["weights"]) != WEIGHT_TOTAL:
-            raise OddsError(f"odds.count.weights: the sum is {sum(count['weights'])}, it must be {WEIGHT_TOTAL}")
+            raise OddsError(f"{place}: support, weights, p, ci_low, ci_high and alpha differ in length")
+        if sum(counts["weights"]) != WEIGHT_TOTAL:
+            raise OddsError(f"{place}.weights: the sum is {sum(counts['weights'])}, it must be {WEIGHT_TOTAL}")
+
+
+def _distributions(place: str, part: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every distribution of a number of cards, with its place."""
+    if isinstance(part, dict):
+        if "weights" in part:
+            yield place, part
+        for name, each in part.items():
+            yield from _distributions(f"{place}.{name}", each)
+    elif isinstance(part, list):
+        for index, each in enumerate(part):
+            yield from _distributions(f"{place}[{index}]", each)
 
 
 def odds_text(odds: dict[str, Any]) -> str:

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
 from rich.console import Console
 
-from controller.recovered import Row, recovered_table, rows
+from controller.calibrate.fit import FITS, calibrate
+from controller.odds.build import OWN, build_odds
+from controller.recovered import ROWS, Row, recovered_table, rows
+from tests.controller.calibrate.blast.simulate import insert, reset, run_of_inserts
 from tests.controller.conftest import make_run, make_trial
 
 
@@ -93,3 +97,59 @@ def test_the_table_says_yes_and_no_and_leaves_counts_alone() -> None:
     lines = {line.split("  ")[0]: line.split() for line in out.getvalue().splitlines()}
     assert lines["P(fire)"][-2:] == ["0.9000", "no"]
     assert lines["jams"][-1] == "0"
+
+
+def blaster(trials: list[Any], truth: list[dict[str, Any]]) -> dict[str, Row]:
+    data = run_of_inserts(trials)
+    odds = build_odds(calibrate([data]), [data], created_at=datetime(2026, 3, 4, tzinfo=UTC), versions={})
+    return {row.what: row for row in rows(data, odds, {"trials": truth})}
+
+
+def true_insert(trial: int, cause: str = "held", **changes: Any) -> dict[str, Any]:
+    return {"trial": trial, "cause": cause, "p_fire": 0.5, "cleared": 0, "jammed": 0, "double_feeds": 0} | changes
+
+
+def test_the_true_hazard_of_an_insert_is_the_mean_over_the_inserts_that_count() -> None:
+    trials = [
+        insert(1, 1, 1),
+        insert(2, 1, 2, verdict="blast"),
+        insert(3, 2, 1),
+        insert(4, 2, 0, verdict="rejected", reason="no_sound", slot=2),
+        insert(5, 2, 2, slot=3, loaded=3, verdict="blast", cleared=3),  # a card that the toy did not notice: not in the hazard
+        reset(6, 3, 0, verdict="ok"),
+    ]
+    truth = [true_insert(i, p_fire=p) for i, p in enumerate([0.1, 0.4, 0.3, None, 0.9, None], start=1)]
+    found = blaster(trials, truth)
+    assert (found["P(release | insert 1)"].true, found["P(release | insert 1)"].inside) == ("0.2000", True)
+    assert found["P(release | insert 1)"].recovered.startswith("0.0000 (0.0000 to ")
+    assert (found["P(release | insert 2)"].true, found["P(release | insert 2)"].inside) == ("0.4000", True)
+    assert "P(release | insert 3)" not in found
+
+
+def test_verdicts_are_compared_with_what_honest_sensors_would_have_said() -> None:
+    trials = [
+        insert(1, 1, 1, verdict="partial", cleared=0),
+        insert(2, 2, 1, verdict="latch_fault"),
+        insert(3, 3, 1, verdict="blast"),
+        insert(4, 4, 0, verdict="rejected", reason="interlock", tick=None),
+        insert(5, 5, 1),
+        reset(6, 5, 1, verdict="latch_fault", cleared=0),
+    ]
+    causes = ["latch_fault", "latch_fault", "blast", "not actuated", "blast", "ok"]
+    found = blaster(trials, [true_insert(i, cause, cleared=int(cause == "blast")) for i, cause in enumerate(causes, start=1)])
+    assert (found["partial releases"].recovered, found["partial releases"].true) == ("1", "0")
+    assert (found["latch faults"].recovered, found["latch faults"].true) == ("1", "2")
+    assert (found["cards cleared"].recovered, found["cards cleared"].true) == ("1", "2")
+    assert found["inserts whose verdict differs from the truth"].true == "2"
+    assert found["resets whose verdict differs from the truth"].true == "1"
+    assert found["trials whose cards differ from the truth"].true == "1"
+
+
+def test_a_blaster_without_a_hazard_has_no_line_for_it() -> None:
+    found = blaster([insert(1, 1, 0, verdict="rejected")], [true_insert(1, "rejected", p_fire=None)])
+    assert not {name for name in found if name.startswith("P(")}
+    assert found["inserts whose verdict differs from the truth"].true == "0"
+
+
+def test_every_launcher_that_can_be_fitted_can_be_compared_and_has_odds() -> None:
+    assert set(FITS) == set(ROWS) == set(OWN)

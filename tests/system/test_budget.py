@@ -8,14 +8,14 @@ import pytest
 from benches.campaigns import run, twin_and_store
 from rig.twin.bench import TwinBench
 
-PRESSES = 60
+TRIALS = 60
 
 
-@pytest.mark.parametrize("drive", ["button", "direct"])
-def test_a_press_every_3_s_keeps_the_budget(drive: str) -> None:
-    with twin_and_store("twin:roller?seed=3") as (rig, store):
+@pytest.mark.parametrize(("launcher", "drive"), [("roller", "button"), ("roller", "direct"), ("blast", "button")])
+def test_a_trial_every_3_s_keeps_the_budget(launcher: str, drive: str) -> None:
+    with twin_and_store(f"twin:{launcher}?seed=3") as (rig, store):
         bench: TwinBench = rig.link.bench  # type: ignore[attr-defined]
-        run(rig, store, PRESSES, drive=drive)
+        run(rig, store, TRIALS, drive=drive)
         stats = bench.avr.stats()
         assert stats.awake / (bench.clock.now() * 1000) <= 110
-        assert stats.exchanges / PRESSES <= 30
+        assert stats.exchanges / TRIALS <= 30

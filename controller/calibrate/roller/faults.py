@@ -7,19 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from controller.calibrate.intervals import clopper_pearson
-from controller.calibrate.presses import Presses
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """events of n with the proportion and its 95 % Clopper-Pearson interval; p is None when n is 0."""
-
-    events: int
-    n: int
-    p: float | None
-    ci_low: float
-    ci_high: float
+from controller.calibrate.roller.presses import Presses
+from controller.calibrate.share import Share, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +17,6 @@ class FaultRate:
 
     per_press: Share
     per_card: Share | None
-
-
-def share(events: int, n: int) -> Share:
-    """Proportion with its interval; n = 0 gives None and (0, 1)."""
-    low, high = clopper_pearson(events, n)
-    return Share(events, n, events / n if n else None, low, high)
 
 
 def fit_faults(presses: Presses) -> dict[str, FaultRate]:

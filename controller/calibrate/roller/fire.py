@@ -16,7 +16,7 @@ from scipy.special import chdtrc, xlog1py, xlogy
 
 from controller.calibrate.dependence import RunsTest, design_effect, lag1_autocorrelation, runs_test
 from controller.calibrate.intervals import clopper_pearson
-from controller.calibrate.presses import UNKNOWN, Presses
+from controller.calibrate.roller.presses import UNKNOWN, Presses
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

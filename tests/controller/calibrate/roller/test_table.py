@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from controller.calibrate.fire import presses_since
-from controller.calibrate.presses import RULES
-from controller.calibrate.table import tabulate
+from controller.calibrate.roller.fire import presses_since
+from controller.calibrate.roller.presses import RULES
+from controller.calibrate.roller.table import tabulate
 from controller.store.records import Fill
 from tests.controller.conftest import RunMaker, TrialMaker
 

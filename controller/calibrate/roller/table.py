@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from controller.calibrate.presses import UNKNOWN, Presses
+from controller.calibrate.roller.presses import UNKNOWN, Presses
 from controller.store.records import Fill, RunData, Trial
 
 _FAR = np.iinfo(np.int64).max

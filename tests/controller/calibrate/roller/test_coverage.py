@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from controller.calibrate.fit import Fit, calibrate
-from tests.controller.calibrate.simulate import DEALT, campaign
+from tests.controller.calibrate.roller.simulate import DEALT, campaign
 
 CAMPAIGNS = 200
 AT_LEAST, AT_MOST = 181, 197
