@@ -116,7 +116,7 @@ def test_a_network_port_keeps_its_own_parameters() -> None:
         ("twin:roller?sequence=2,٦", "sequence: '2,٦' is not whole numbers"),
         ("twin:roller?run_ms=1_45:1", "run_ms: '1_45:1' is not ms:weight pairs"),
         ("twin:roller?jam=%200.1", "jam: ' 0.1' is not a number"),
-        ("faulty+twin:blast", "'twin:blast' is no twin"),
+        ("faulty+twin:blaster", "'twin:blaster' is no twin"),
         ("faulty+twin:roller?jamm=1", "did you mean jam"),
         ("faulty+twin:roller?dropp=1", "did you mean drop"),
         ("faulty+twin:roller?drop=1.5", "drop: 1.5 is not within 0 to 1"),
