@@ -21,14 +21,10 @@ from rig.open import open_rig
 from rig.operator import ConsoleOperator
 from rig.rig import Rig
 from rig.selfcheck import Bench
-from rig.wire.messages import Wiring
+from rig.wire.messages import Launcher, Wiring
+from rig.wired import WIRED
 
 NAME_WIDTH = 18
-LEFT_OUT = {
-    "drive.press": "the toy's button is pressed only with --press in wiring button, since cards may fly",
-    "drive.roller": "the roller is driven under current only in wiring direct (--drive direct)",
-    "sensor.sound": "the toy sounds only in wiring button (--drive button)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +64,16 @@ def _exercised(rig: Rig, request: SelftestRequest, stop: StopFlag, console: Cons
     rig.link.held_for("selftest")
     stop.panic = rig.panic
     bench = Bench(rig, stop)
-    drive = Wiring(bench.board.boot.wiring) if request.drive is None else request.drive
+    launcher = Launcher(bench.board.boot.launcher)
+    wired = WIRED[launcher]
+    drive = wired.wiring(request.drive, Wiring(bench.board.boot.wiring))
+    slots: int | None = None
     rows: list[Row] = []
     fault, stopped, told = "", False, Teller(console, NAME_WIDTH)
     try:
-        for row in Exercise(bench, drive, press=request.press).steps():
+        exercise = Exercise(bench, drive, press=request.press)
+        slots = exercise.slots
+        for row in exercise.steps():
             rows.append(row)
             if not request.json_wanted:
                 told(_line(rig.url, row))
@@ -84,9 +85,11 @@ def _exercised(rig: Rig, request: SelftestRequest, stop: StopFlag, console: Cons
         safe = bench.safe_state()
     code = Exit.aborted if stopped else exit_of(rows, fault, safe)
     names = {row.name for row in rows}
-    left_out = {} if stopped or fault else {name: why for name, why in LEFT_OUT.items() if name not in names}
+    missing = {} if stopped or fault or slots is None else wired.left_out(slots)
+    left_out = {name: why for name, why in missing.items() if name not in names}
     if request.json_wanted:
-        print(_as_json(rig, drive, rows, left_out, fault, safe, code))
+        on_bench = {"launcher": launcher.name, "slots": slots if wired.slotted else None, "wiring": drive.name}
+        print(_as_json(rig, on_bench, rows, left_out, fault, safe, code))
     else:
         _tell_end(console, rows, left_out, fault, safe, stopped)
     return code
@@ -112,11 +115,13 @@ def _tell_end(console: Console, rows: list[Row], left_out: dict[str, str], fault
     say(f"{counts}{'; stopped before its end' if stopped else ''}")
 
 
-def _as_json(rig: Rig, drive: Wiring, rows: list[Row], left_out: dict[str, str], fault: str, safe: bool, code: Exit) -> str:
+def _as_json(
+    rig: Rig, on_bench: dict[str, Any], rows: list[Row], left_out: dict[str, str], fault: str, safe: bool, code: Exit
+) -> str:
     found: dict[str, Any] = {
         "launchrig": __version__,
         "rig": rig.url,
-        "wiring": drive.name,
+        **on_bench,
         "rows": [asdict(row) for row in rows],
         "left_out": [{"name": name, "why": why} for name, why in left_out.items()],
         "fault": fault,

@@ -70,9 +70,9 @@ class Sheet:
                 self.text((x, y + (0.12 if y == y0 else -0.38)), name, 10)
 
 
-def _pack(s: Sheet) -> None:
+def _pack(s: Sheet, cells: str = "3 x C") -> None:
     """The pack with its fuse, divider and current sense; the sensed supply leaves at (6.4, 4), ground is at y = 0."""
-    s.part(elm.BatteryCell(), (0, 4), (0, 0), "pack\n3 x C", "bottom")
+    s.part(elm.BatteryCell(), (0, 4), (0, 0), f"pack\n{cells}", "bottom")
     s.part(elm.Fuse(), (0, 4), (2, 4), "F1 2 A")
     s.wire((2, 4), (3.6, 4))
     s.part(elm.Resistor(), (3.6, 4), (6.0, 4), "R1 50 mΩ", "bottom")
@@ -132,6 +132,47 @@ def direct(s: Sheet) -> None:
         s.dot((x, -0.7))
         s.part(elm.Resistor(), (x, -0.7), (pull, -0.7), "10k", "top")
         s.ground((pull, -0.7))
+
+
+def blaster(s: Sheet) -> None:
+    """The blaster: the pack as for the roller, and a stage of its own for each slot solenoid and the reset actuator."""
+    _pack(s, "3 x AA")
+    s.part(elm.Switch(), (6.4, 4), (9.0, 4), "K1, closed by A5", "bottom")
+    s.wire((9.0, 4), (10, 4))
+    s.wire((6.4, 0), (9, 0), (9, 1), (10, 1))
+    pins = {"+": (10, 4), "−": (10, 1), "reset": (11.0, 0.2), "sound": (13.8, 0.2)}
+    s.box((10, 0.2), (14.8, 4.8), "toy's board", pins)
+    s.wire((11.0, 0.2), (11.0, -0.4))
+    s.text((11.0, -1.3), "pressed by the\nactuator of D12", 10)
+    s.wire((13.8, 0.2), (13.8, -0.4))
+    s.text((14.2, -1.3), "to the comparator\nof D13", 10)
+    rail = -3.0
+    s.port((0, rail), "coil\nsupply", "left")
+    s.part(elm.Button(nc=True), (0, rail), (2.6, rail), "emergency stop,\nsecond contact", "top")
+    stages = ((4.6, "D5", "slot 1"), (8.2, "D6", "slot 2"), (13.4, "D11", "slot 6"), (17.0, "D12", "reset"))
+    s.wire((2.6, rail), (stages[-1][0] + 1.0, rail))
+    for x, pin, name in stages:
+        _driven_coil(s, x, rail, pin, name)
+    s.text((9.95, rail - 4.2), "slots 3 to 5:\nD7 D9 D10", 10)
+
+
+def _driven_coil(s: Sheet, x: float, rail: float, pin: str, name: str) -> None:
+    """A coil between the rail and a transistor, with its diode, gate resistor and pull-down; the pin comes in from above."""
+    drain, gate = rail - 2.4, x - 1.9
+    fet = s.drawing.add(elm.NFet().theta(0).reverse().at((x, drain)).anchor("drain"))
+    level = fet.gate[1]
+    s.part(elm.Inductor2(), (x, drain), (x, rail), "")
+    s.text((x, rail + 0.25), name, 10)
+    s.wire((x, drain), (x + 1.0, drain))
+    s.part(elm.Diode(), (x + 1.0, drain), (x + 1.0, rail), "")
+    s.dot((x, drain), (x, rail), (x + 1.0, rail), (gate, level))
+    s.wire(tuple(fet.gate), (gate, level))
+    s.part(elm.Resistor(), (gate, level), (gate, level + 1.9), "100 Ω", "bottom")
+    s.port((gate, level + 1.9), pin, "top")
+    s.part(elm.Resistor(), (gate, level), (gate, level - 1.9), "10k", "bottom")
+    s.ground((gate, level - 1.9))
+    s.wire(tuple(fet.source), (x, level - 1.9))
+    s.ground((x, level - 1.9))
 
 
 def coil(s: Sheet) -> None:
@@ -221,7 +262,13 @@ def inputs(s: Sheet) -> None:
     s.port((10.4, y - 0.3), "D13,\nhigh = sounding")
 
 
-DRAWINGS: dict[str, Callable[[Sheet], None]] = {"button": button, "direct": direct, "coil": coil, "inputs": inputs}
+DRAWINGS: dict[str, Callable[[Sheet], None]] = {
+    "button": button,
+    "direct": direct,
+    "blaster": blaster,
+    "coil": coil,
+    "inputs": inputs,
+}
 
 
 def draw_all(folder: Path) -> None:

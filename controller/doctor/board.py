@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from controller.bench import described, words
 from controller.doctor.checks import Check, Finding, fail, of_error, ok, skipped, warn
 from rig import flash
 from rig.errors import ControllerResetError, LinkLostError, RigError, StopAskedError
@@ -18,7 +19,8 @@ from rig.links.faults import PREFIX
 from rig.linktest import RATES, RateResult, built, damage, error_of, sweep
 from rig.rig import Rig
 from rig.selfcheck import Bench, wire_us
-from rig.wire.messages import Boot, Cause, Channel, ResetFlag, Status, Wiring
+from rig.wire.messages import Boot, Cause, Channel, Launcher, ResetFlag, Status, Wiring
+from rig.wired import WIRED
 
 CONNECT = "connect"
 LISTEN_S = 2.0  # for beams that flicker
@@ -118,6 +120,16 @@ def _firmware(patient: Patient) -> Finding:
     return ok(f"{said}: the packaged one", **facts)
 
 
+def _bench(patient: Patient) -> Finding:
+    told = described(patient.bench.board.settings())
+    said = "; ".join(words(told).values())
+    wired = WIRED[Launcher[told["launcher"]]]
+    if Wiring[told["wiring"]] not in wired.wirings:
+        remedy = f"launchrig bench --rig {patient.bench.rig.url} --wiring {wired.wirings[0].name}, or any run"
+        return warn(said, remedy, **told)
+    return ok(said, **told)
+
+
 def _boot(patient: Patient) -> Finding:
     cause, count = patient.boot.reset_cause, patient.boot.boot_count
     names = [flag.name or "" for flag in ResetFlag if cause & flag]
@@ -173,7 +185,7 @@ def _beam(channel: Channel) -> Callable[[Patient], Finding]:
             return fail(f"flickers: {edges} edges within {LISTEN_S:.0f} s", remedy, blocked=None, edges=edges)
         if patient.level(channel):
             remedy = f"take out what stands in {name}; if nothing does, align it and check its emitter's current and its wire"
-            return fail("blocked while nothing moves: every press is rejected", remedy, blocked=True, edges=0)
+            return fail("blocked while nothing moves: every trial is rejected", remedy, blocked=True, edges=0)
         return ok("clear and quiet", blocked=False, edges=0)
 
     return look
@@ -186,7 +198,7 @@ def _sound(patient: Patient) -> Finding:
         return fail(f"{edges} edges within {LISTEN_S:.0f} s while the toy is silent", remedy, edges=edges)
     if patient.level(Channel.sound):
         remedy = "the envelope comparator (D13) is stuck high: check its supply and its threshold"
-        return fail("sounding while the toy has no power: no press is judged rightly", remedy, edges=0)
+        return fail("sounding while the toy has no power: no trial is judged rightly", remedy, edges=0)
     return ok("quiet", edges=0)
 
 
@@ -205,6 +217,11 @@ def _pack(patient: Patient) -> Finding:
     if pack.pack_V < LOW_V:
         return warn(f"{said}: nearly empty", "put in three fresh alkaline C cells", **facts)
     return ok(said, **facts)
+
+
+def _pack_untold(patient: Patient) -> Finding:
+    """The toy of the blaster moves in each of its trials, so none can be made only to sample."""
+    return skipped("a blaster's pack is sampled only while its toy is at work", "launchrig selftest --press tells, or any trial")
 
 
 def _round_trip(patient: Patient) -> Finding:
@@ -288,8 +305,11 @@ def _figures(result: RateResult) -> dict[str, object]:
     }
 
 
-CHECKS: dict[str, Callable[[Patient], Finding]] = {
+Look = Callable[[Patient], Finding]
+
+CHECKS: dict[str, Look] = {
     "firmware": _firmware,
+    "bench": _bench,
     "boot": _boot,
     "fault": _fault,
     "stack": _stack,
@@ -305,6 +325,21 @@ CHECKS: dict[str, Callable[[Patient], Finding]] = {
     "rates": _rates,
 }
 """Every check of a board that answers, in order."""
+
+OTHERWISE: dict[Launcher, dict[str, Look | None]] = {
+    Launcher.roller: {},
+    Launcher.blast: {
+        "lid": None,  # it covers stored cards, and nothing depends on it
+        "pack": _pack_untold,
+    },
+}
+"""By launcher, what is looked at otherwise than in `CHECKS`; None: not at all."""
+
+
+def checks_for(launcher: Launcher) -> dict[str, Look]:
+    """Every check of a board that is set up for `launcher`, in order."""
+    chosen = CHECKS | OTHERWISE[launcher]
+    return {name: look for name, look in chosen.items() if look is not None}
 
 
 # ---------------------------------------------------------------------- the examination
@@ -338,7 +373,7 @@ def examine(rig: Rig, where: str, frames: int, stop_asked: Callable[[], bool]) -
 
 def _look(bench: Bench, patient: Patient, where: str) -> Iterator[Check]:
     lost = ""
-    for name, look in CHECKS.items():
+    for name, look in checks_for(Launcher(patient.boot.launcher)).items():
         if lost:
             yield Check(where, name, skipped(f"{lost} failed"))
             continue

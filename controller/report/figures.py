@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The five figures of a report, each a pure function of a run and its odds.
+"""What figures of a report are drawn with, and those that every launcher has: pure functions of a run and its odds.
 
 A figure function returns an `<svg>` element, or None when there is nothing to draw (the page then says so).
 `width_px` is the width at which its text is 11 px high.
@@ -7,9 +7,9 @@ A figure function returns an `<svg>` element, or None when there is nothing to d
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from controller.report import signals, svg
 from controller.report.svg import COLOUR
-from controller.report.words import since_fire
+from controller.report.words import VERDICTS
 from controller.store.records import Event, RunData, Trial
 from rig.wire import messages as wire
 
@@ -27,72 +27,23 @@ Odds = Mapping[str, Any]
 FigureFunction = Callable[[RunData, Odds | None, str, float], str | None]
 Floats = npt.NDArray[np.float64]
 
-VERDICTS = tuple(verdict.name for verdict in wire.Verdict)
+_KINDS = {"press": "", "insert": "", "reset": "reset "}
+"""By kind of trial, what stands before its verdict in the timeline: a reset is never taken for an insert."""
+
+_TELL_CARDS = frozenset({"ok", "blast", "partial"})
+"""Verdicts whose marks in the timeline are as high as cards came."""
 
 # Every kind of event gets a lane of the timeline, but for these: they are the bench's everyday noise.
-QUIET_EVENTS = frozenset({"sound", "beam_a", "beam_b"})
+QUIET_EVENTS = frozenset({"sound", "beam_a", "beam_b", "round"})
 
 
-def counts(data: RunData, odds: Odds | None, name: str, width_px: float) -> str | None:
-    """Cards dealt by a press that fired: observed shares as bars, fitted probabilities with 95 % intervals."""
-    fitted = (odds or {}).get("count") or {}
-    support = np.asarray(fitted.get("support") or [], dtype=np.float64)
-    observed = Counter(trial.dealt for trial in data.trials if trial.verdict == "ok" and not trial.spoiled)
-    if not observed and not (support.size and fitted.get("n")):
-        return None
-    cards = np.arange(1, int(max([*support, *observed])) + 1, dtype=np.float64)
-    total = sum(observed.values())
-    with svg.drawing():
-        figure = svg.new_figure(width_px, 250)
-        axes = figure.subplots()
-        shares = [observed[int(k)] / total if total else 0.0 for k in cards]
-        axes.bar(cards, shares, width=0.72, color=COLOUR["band"], label=f"this run, {total} presses")
-        if support.size:
-            p, low, high = (np.asarray(fitted[key], dtype=np.float64) for key in ("p", "ci_low", "ci_high"))
-            _whiskers(axes, support, p, low, high, "fitted, 95 % interval")
-        axes.set_xticks(cards)
-        axes.set_xlabel("cards dealt, given that it fired")
-        axes.tick_params(axis="x", length=0)
-        _percent(axes)
-        _legend(axes)
-        return svg.inline(figure, name, "Probability of each number of cards, given that the launcher fired")
+def blocked(data: RunData, verdicts: Sequence[str], name: str, width_px: float) -> str | None:
+    """How long beam A was blocked, in ms from its edges: one count per passage that ended within its trial.
 
-
-def hazard(data: RunData, odds: Odds | None, name: str, width_px: float) -> str | None:
-    """Chance that a press fires, by presses since the last fire, with 95 % intervals and the presses seen at each."""
-    fire = (odds or {}).get("fire") or {}
-    rows = [row for row in fire.get("hazard") or [] if row.get("at_risk")]
-    if not rows:
-        return None
-    at = np.arange(1, len(rows) + 1, dtype=np.float64)
-    p, low, high = (
-        np.asarray([np.nan if row[key] is None else row[key] for row in rows], dtype=np.float64)
-        for key in ("p", "ci_low", "ci_high")
-    )
-    with svg.drawing():
-        figure = svg.new_figure(width_px, 250)
-        axes = figure.subplots()
-        if fire.get("p") is not None:
-            axes.axhspan(fire["ci_low"], fire["ci_high"], color=COLOUR["band"], alpha=0.6, label="mean, 95 % interval")
-            axes.axhline(fire["p"], color=COLOUR["muted"], linewidth=1)
-        _whiskers(axes, at, p, low, high, "95 % interval")
-        axes.set_xlim(0.4, len(rows) + 0.6)
-        shown = _every(len(rows), 10)
-        axes.set_xticks(at[shown], [f"{since_fire(rows[i])}\n{rows[i]['at_risk']}" for i in shown])
-        axes.tick_params(axis="x", length=0)
-        axes.set_xlabel("presses since the last fire (below: presses seen there)")
-        _percent(axes, top=1.0)
-        _legend(axes)
-        return svg.inline(figure, name, "Probability that a press fires, by presses since the last fire")
-
-
-def blocked(data: RunData, odds: Odds | None, name: str, width_px: float) -> str | None:
-    """How long beam A was blocked, in ms from its edges: one count per passage that ended within its trial."""
+    verdicts: those that are told apart, the rest being `other`.
+    """
     usable = [trial for trial in data.trials if not trial.spoiled]
-    groups = {
-        "ok": signals.blocked_ms(trial for trial in usable if trial.verdict == "ok"),
-        "jam": signals.blocked_ms(trial for trial in usable if trial.verdict == "jam"),
-    }
+    groups = {wanted: signals.blocked_ms(trial for trial in usable if trial.verdict == wanted) for wanted in verdicts}
     groups["other"] = signals.blocked_ms(trial for trial in usable if trial.verdict not in groups)
     everything = np.concatenate(list(groups.values()))
     if not everything.size:
@@ -107,7 +58,7 @@ def blocked(data: RunData, odds: Odds | None, name: str, width_px: float) -> str
         figure = svg.new_figure(width_px, 250)
         axes = figure.subplots()
         shown = {label: values for label, values in groups.items() if values.size}
-        tones = {"ok": COLOUR["ok"], "jam": COLOUR["jam"], "other": COLOUR["muted"]}
+        tones = {wanted: COLOUR[wanted] for wanted in verdicts} | {"other": COLOUR["muted"]}
         axes.hist(
             list(shown.values()),
             bins=[float(edge) for edge in bins],
@@ -126,15 +77,22 @@ def blocked(data: RunData, odds: Odds | None, name: str, width_px: float) -> str
         axes.set_xlabel("beam A blocked (ms)" + (f"; {beyond} longer, not shown" if beyond else ""))
         axes.set_ylabel("passages")
         if len(shown) > 1:
-            _legend(axes)
+            legend(axes)
         return svg.inline(figure, name, "Histogram of the time for which beam A was blocked")
 
 
-def timeline(data: RunData, odds: Odds | None, name: str, width_px: float) -> str | None:
-    """The run from end to end: cards in the hopper before each press, a lane of marks per verdict and kind of event."""
+Sketch = Callable[[Axes, signals.RunAxis], None]
+"""Draws something into axes on which the trials stand as the `RunAxis` says."""
+
+
+def timeline(data: RunData, what: str, upper_of: Sketch, shade: Sketch, title: str, name: str, width_px: float) -> str | None:
+    """The run from end to end: what `upper_of` draws, over a lane of marks per verdict and kind of event.
+
+    what: a trial's name. shade: marks stretches of the run in both parts. title: what a screen reader says.
+    """
     if not data.trials:
         return None
-    axis = signals.run_axis(data.trials)
+    axis = signals.run_axis(data.trials, what)
     at = axis.at
     lanes = _lanes(data, axis)
     with svg.drawing():
@@ -142,16 +100,9 @@ def timeline(data: RunData, odds: Odds | None, name: str, width_px: float) -> st
         figure = svg.new_figure(width_px, 130 + lane_px * len(lanes) + 44)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[130, lane_px * len(lanes) + 44])
         span = max(float(at[-1] - at[0]), 1e-9)
-        _shade_fills(upper, data, at)
-        _shade_fills(lower, data, at)
-        dot = "o" if len(data.trials) <= 150 else None
-        hopper = np.asarray([trial.hopper for trial in data.trials], dtype=np.float64)
-        for fill in sorted({trial.fill for trial in data.trials}):
-            own = np.asarray([trial.fill == fill for trial in data.trials])
-            upper.plot(at[own], hopper[own], color=COLOUR["accent"], linewidth=1.2, marker=dot, markersize=2)
-        upper.set_ylabel("cards in hopper")
-        upper.set_ylim(0, max(float(hopper.max()) * 1.08, 1.0))
-        upper.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        shade(upper, axis)
+        shade(lower, axis)
+        upper_of(upper, axis)
         upper.tick_params(axis="x", length=0, labelbottom=False)
         for row, (_, tone, places, heights) in enumerate(reversed(lanes)):
             x, top = _one_mark_per_px(places, heights, float(at[0]), span, width_px)
@@ -164,15 +115,24 @@ def timeline(data: RunData, odds: Odds | None, name: str, width_px: float) -> st
         lower.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
         if len(data.trials) == 1:
             lower.set_xticks([float(at[0])])
-        return svg.inline(figure, name, "The run over time: hopper level, verdict of every press, events of the bench")
+        return svg.inline(figure, name, title)
 
 
-def waveform(data: RunData, odds: Odds | None, name: str, width_px: float) -> str | None:
-    """One press in ms after actuation: current, pack voltage, roller driven, sound and both beams."""
-    trial = signals.typical_press(data.trials)
+@dataclass(frozen=True, slots=True)
+class Waveform:
+    """How a trial's signals are shown. on: the setting from which current on something is driven; running: the word at
+    its line; lane: what is driven."""
+
+    on: str
+    running: str
+    lane: str
+
+
+def waveform(data: RunData, trial: Trial | None, how: Waveform, name: str, width_px: float) -> str | None:
+    """One trial in ms after actuation: current, pack voltage, what was driven, sound and both beams."""
     if trial is None or trial.tick is None:
         return None
-    on_mA, stall_mA = (signals.setting(data.run, key) for key in ("roller_on_mA", "stall_mA"))
+    on_mA, stall_mA = (signals.setting(data.run, key) for key in (how.on, "stall_mA"))
     taken = signals.samples(trial, on_mA)
     end_ms = float(len(trial.bins) * wire.BIN_MS)
     end_ms = max([end_ms, *((tick - trial.tick) / signals.TICKS_PER_MS for tick, _, _ in trial.edges)])
@@ -182,8 +142,8 @@ def waveform(data: RunData, odds: Odds | None, name: str, width_px: float) -> st
         current, volts, lanes = figure.subplots(3, 1, sharex=True, height_ratios=[1.5, 0.9, 1.5])
         current.stairs(taken.current_A, borders, color=COLOUR["accent"], linewidth=1.3)
         top = max(float(taken.current_A.max()) * 1.15, stall_mA / 1000 * 1.15)
-        for level_mA, tone, words in ((stall_mA, "jam", "stall"), (on_mA, "muted", "running")):
-            if trial.drive == "direct" and words == "running":
+        for level_mA, tone, words in ((stall_mA, "jam", "stall"), (on_mA, "muted", how.running)):
+            if trial.drive == "direct" and words == how.running:
                 continue
             current.axhline(level_mA / 1000, color=COLOUR[tone], linewidth=0.9, linestyle=(0, (4, 3)))
             current.annotate(
@@ -199,21 +159,23 @@ def waveform(data: RunData, odds: Odds | None, name: str, width_px: float) -> st
         volts.set_ylabel("pack (V)")
         for axes in (current, volts):
             axes.tick_params(axis="x", length=0, labelbottom=False)
-        _logic(lanes, _press_lanes(trial, taken.driven, end_ms))
+        _logic(lanes, _signal_lanes(trial, how.lane, taken.driven, end_ms))
         lanes.set_xlim(min(0.0, -0.01 * end_ms), end_ms)
         lanes.set_xlabel("ms after actuation")
         figure.align_ylabels([current, volts])
-        return svg.inline(figure, name, f"Press {trial.number}: current, voltage, sound and beams over time")
+        return svg.inline(figure, name, f"{trial.kind.capitalize()} {trial.number}: current, voltage, sound and beams over time")
 
 
-def _press_lanes(trial: Trial, driven: npt.NDArray[np.bool_], end_ms: float) -> list[tuple[str, str, list[tuple[float, float]]]]:
+def _signal_lanes(
+    trial: Trial, driven_lane: str, driven: npt.NDArray[np.bool_], end_ms: float
+) -> list[tuple[str, str, list[tuple[float, float]]]]:
     """Return (title, colour name, intervals in ms) of each logic lane, top to bottom."""
     assert trial.tick is not None
     steps = np.flatnonzero(np.diff(np.concatenate([[False], driven, [False]]).astype(np.int8))) * float(wire.BIN_MS)
     running = [(float(a), float(b)) for a, b in zip(steps[::2], steps[1::2], strict=True)]
     seen = {channel: signals.intervals_ms(trial.edges, channel, trial.tick, end_ms) for channel in ("sound", "beam_a", "beam_b")}
     return [
-        ("roller", "accent", running),
+        (driven_lane, "accent", running),
         ("sound", "muted", seen["sound"]),
         ("beam A", "ok", seen["beam_a"]),
         ("beam B", "ok", seen["beam_b"]),
@@ -234,12 +196,12 @@ def _lanes(data: RunData, axis: signals.RunAxis) -> list[tuple[str, str, Floats,
     """Return (title, colour name, places, heights 0..1) of each lane of the timeline that has a mark, top to bottom."""
     most = max([trial.dealt for trial in data.trials] + [1])
     lanes: list[tuple[str, str, Floats, Floats]] = []
-    for verdict in VERDICTS:
-        own = [i for i, trial in enumerate(data.trials) if trial.verdict == verdict]
+    for kind, verdict in product(_KINDS, VERDICTS):
+        own = [i for i, trial in enumerate(data.trials) if (trial.kind, trial.verdict) == (kind, verdict)]
         if own:
             cards = np.asarray([data.trials[i].dealt for i in own], dtype=np.float64)
-            heights = 0.25 + 0.75 * cards / most if verdict == "ok" else np.ones(len(own))
-            lanes.append((verdict, verdict, axis.at[own], heights))
+            heights = 0.25 + 0.75 * cards / most if verdict in _TELL_CARDS else np.ones(len(own))
+            lanes.append((_KINDS[kind] + verdict, verdict, axis.at[own], heights))
     places: dict[str, list[float]] = {}
     for event in data.events:
         place = _event_place(event, data.trials, axis)
@@ -261,12 +223,8 @@ def _event_place(event: Event, trials: Sequence[Trial], axis: signals.RunAxis) -
     return None
 
 
-def _shade_fills(axes: Axes, data: RunData, at: Floats) -> None:
-    """Shade every second fill, so that reloads are seen."""
-    first: dict[int, float] = {}
-    for place, trial in zip(at, data.trials, strict=True):
-        first.setdefault(trial.fill, float(place))
-    borders = [*first.values(), float(at[-1])]
+def shade_every_second(axes: Axes, borders: Sequence[float]) -> None:
+    """Shade every second stretch between borders that follow each other."""
     for number, (left, right) in enumerate(pairwise(borders)):
         if number % 2 and right > left:
             axes.axvspan(left, right, color=COLOUR["band"], alpha=0.45)
@@ -287,24 +245,25 @@ def _ticks(axes: Axes, x: Floats, bottom: float, top: Floats, colour: str) -> No
     axes.plot(np.column_stack([x, x, gap]).ravel(), ys, color=colour, linewidth=1.2, solid_capstyle="butt")
 
 
-def _whiskers(axes: Axes, x: Floats, p: Floats, low: Floats, high: Floats, label: str) -> None:
+def whiskers(axes: Axes, x: Floats, p: Floats, low: Floats, high: Floats, label: str) -> None:
     """Points with an interval each; an interval need not be symmetric nor even hold its point."""
     axes.vlines(x, low, high, color=COLOUR["accent"], linewidth=1.6, label=label)
     axes.plot(x, p, "o", color=COLOUR["accent"], markersize=4.5, clip_on=False, zorder=3)
 
 
-def _legend(axes: Axes) -> None:
+def legend(axes: Axes) -> None:
     """Put the legend above the axes, where no data can be under it."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=3, handlelength=1.2, columnspacing=1.2)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=4, handlelength=1.2, columnspacing=1.2)
 
 
-def _percent(axes: Axes, top: float | None = None) -> None:
+def percent(axes: Axes, top: float | None = None) -> None:
+    """An axis of probabilities from 0 on, in percent."""
     high = top if top is not None else axes.get_ylim()[1]
     axes.set_ylim(0, min(high, 1.0) * 1.03)
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0 if high > 0.1 else 1, symbol=" %"))
 
 
-def _every(count: int, most: int) -> list[int]:
+def every(count: int, most: int) -> list[int]:
     """Return at most `most` indices of `count`, evenly spaced from the first on."""
     return list(range(0, count, -(-count // most))) if count else []

@@ -30,12 +30,12 @@ class Samples:
     driven: npt.NDArray[np.bool_]
 
 
-def samples(trial: Trial, roller_on_mA: float) -> Samples:
-    """Decode a trial's bins; the roller counts as driven by the very rule of the verdict."""
+def samples(trial: Trial, on_mA: float) -> Samples:
+    """Decode a trial's bins; roller or latch count as driven by the very rule of the verdict."""
     return Samples(
         current_A=np.asarray([verdict.current_uA(sample) for sample in trial.bins], dtype=np.float64) * 1e-6,
         pack_V=np.asarray([verdict.pack_uV(sample) for sample in trial.bins], dtype=np.float64) * 1e-6,
-        driven=np.asarray(verdict.driven(trial.bins, wire.Wiring[trial.drive], round(roller_on_mA)), dtype=np.bool_),
+        driven=np.asarray(verdict.driven(trial.bins, wire.Wiring[trial.drive], round(on_mA)), dtype=np.bool_),
     )
 
 
@@ -92,23 +92,23 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RunAxis:
-    """Where each trial of a run stands. seconds: length of the axis' unit; None when the axis counts presses."""
+    """Where each trial of a run stands. seconds: length of the axis' unit; None when the axis counts trials."""
 
     at: npt.NDArray[np.float64]
     label: str
     seconds: float | None
 
 
-def run_axis(trials: Sequence[Trial]) -> RunAxis:
+def run_axis(trials: Sequence[Trial], what: str) -> RunAxis:
     """Return each trial's place in the run, in hours, minutes or seconds of MCU time.
 
     A trial that was never actuated stands where the one before it stood. When the board restarted in mid-run its
-    clock did too; then the trial's number is the only honest axis.
+    clock did too; then the trial's number is the only honest axis. what: a trial's name, for the label.
     """
     numbers = np.asarray([trial.number for trial in trials], dtype=np.float64)
     known = [trial.t_s for trial in trials if trial.t_s is not None]
     if not known:
-        return RunAxis(numbers, "press number", None)
+        return RunAxis(numbers, f"{what} number", None)
     times: list[float] = []
     last = known[0]
     for trial in trials:
@@ -116,24 +116,21 @@ def run_axis(trials: Sequence[Trial]) -> RunAxis:
         times.append(last)
     at_s = np.asarray(times, dtype=np.float64)
     if np.any(np.diff(at_s) < 0):
-        return RunAxis(numbers, "press number (the board's clock restarted)", None)
+        return RunAxis(numbers, f"{what} number (the board's clock restarted)", None)
     units = (("h", 3600.0, 3 * 3600.0), ("min", 60.0, 180.0), ("s", 1.0, 0.0))
     unit, seconds, _ = next(row for row in units if at_s[-1] >= row[2])
     return RunAxis(at_s / seconds, f"MCU time ({unit})", seconds)
 
 
-def typical_press(trials: Sequence[Trial]) -> Trial | None:
-    """Return the press to show as a waveform: ok, nothing stuck, a median number of cards; the earliest of those.
+def typical(trials: Sequence[Trial], verdicts: Sequence[str]) -> Trial | None:
+    """Return the trial to show as a waveform: of the first of these verdicts, nothing stuck, a median number of cards.
 
-    Without an ok press, the first that fired some other way (jam, slip, empty); None when nothing ran.
+    Of the later verdicts, which are there for a run that has none of the first, it is the earliest trial. None when
+    there is no such trial with samples.
     """
     usable = [trial for trial in trials if trial.bins and trial.tick is not None and not trial.spoiled]
-    ok = [trial for trial in usable if trial.verdict == "ok"]
-    if ok:
-        median = float(np.median([trial.dealt for trial in ok]))
-        return min(ok, key=lambda trial: (trial.sticking, abs(trial.dealt - median), trial.number))
-    for name in ("jam", "slip", "empty"):
-        for trial in usable:
-            if trial.verdict == name:
-                return trial
-    return None
+    best = [trial for trial in usable if trial.verdict == verdicts[0]]
+    if best:
+        median = float(np.median([trial.dealt for trial in best]))
+        return min(best, key=lambda trial: (trial.sticking, abs(trial.dealt - median), trial.number))
+    return next((trial for name in verdicts for trial in usable if trial.verdict == name), None)

@@ -35,6 +35,10 @@ _NAMES = (
     "rejected",
     "aborted",
     "fault",
+    "blast",
+    "held",
+    "partial",
+    "latch_fault",
 )
 COLOUR: dict[str, str] = {name: f"#0b{number:02x}fe" for number, name in enumerate(_NAMES, start=1)}
 

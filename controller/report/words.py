@@ -9,6 +9,11 @@ from typing import Any
 
 NOTHING = "–"
 
+VERDICTS = (
+    "blast", "held", "ok", "no_run", "slip", "partial", "latch_fault", "jam", "empty", "rejected", "aborted", "fault",
+)  # fmt: skip
+"""Every verdict in the order in which a reader wants them: what is normal first, then what went wrong."""
+
 
 def percent(value: float | None) -> str:
     """Return a probability in percent; only what is exactly 0 or 1 is called 0 % or 100 %. A dash when there is none."""

@@ -18,7 +18,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from rich.console import Console
 
-from controller.doctor.board import ASKED_FOR, CHECKS, LISTEN_S, MEND_CAUSE, MEND_LINE, examine, told
+from controller.doctor.board import ASKED_FOR, CHECKS, LISTEN_S, MEND_CAUSE, MEND_LINE, checks_for, examine, told
 from controller.doctor.checks import Check, Finding, Status, exit_of, fail, ok, skipped, warn
 from controller.doctor.machine import device_of, install_command, is_ignored, modem_manager, port_checks
 from controller.doctor.show import Teller, as_json, summary
@@ -30,7 +30,7 @@ from rig.open import open_rig
 from rig.rig import Rig
 from rig.udev import known_usb, rule
 from rig.wire.frame import Framer, encode
-from rig.wire.messages import PROTOCOL_HASH, STOP_SEND, TICK_HZ, Boot, Cause, Channel, Wiring
+from rig.wire.messages import PROTOCOL_HASH, STOP_SEND, TICK_HZ, Boot, Cause, Channel, Launcher, Wiring
 from tests.twins import OtherLink, bench_of, driven
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,6 +78,60 @@ def test_a_sound_twin_passes_every_check_and_nothing_was_energised(twin: Rig) ->
     assert findings["pack"].data["pack_V"] == pytest.approx(3 * 1.58, abs=0.01), "three fresh cells"
     assert findings["pack"].data["offset_A"] == pytest.approx(0, abs=0.005)
     assert seen == set()
+
+
+@pytest.mark.parametrize("slots", [1, 4, 6])
+def test_a_sound_blaster_passes_told_with_its_slots_and_nothing_moved(slots: int) -> None:
+    rig = open_rig(f"twin:blast?seed=7&slots={slots}")
+    seen: set[str] = set()
+
+    def look() -> bool:
+        seen.update(driven(bench_of(rig)))
+        return False
+
+    findings = {check.name: check.finding for check in examine(rig, "here", FRAMES, look)}
+    assert others(findings, "pack") == {}
+    assert list(findings) == ["connect", *checks_for(Launcher.blast), "outputs"]
+    assert set(CHECKS) - set(findings) == {"lid"}
+    assert findings["bench"].data == {"launcher": "blast", "slots": slots, "wiring": "button"}
+    assert f"{slots} slots wired (how many the toy has is not verified)" in findings["bench"].found
+    assert findings["pack"].status is Status.skipped
+    assert findings["outputs"].found == "off, confirmed"
+    assert seen == set()
+    again = {check.name: check.finding for check in examine(rig, "here", 0, never)}
+    rig.close()
+    assert again["bench"].data == findings["bench"].data, "the examination has changed nothing"
+
+
+def test_the_roller_is_told_to_be_one(twin: Rig) -> None:
+    bench = found_by(twin, frames=0)["bench"]
+    assert bench.data == {"launcher": "roller", "slots": None, "wiring": "button"}
+    assert bench.found.startswith("a roller launcher")
+
+
+def test_a_wiring_that_a_blaster_does_not_have_is_named_with_the_command_that_sets_it() -> None:
+    from rig.selfcheck import Bench
+
+    rig = open_rig("twin:blast?seed=7")
+    Bench(rig, never).board.set("wiring", Wiring.direct)
+    bench = found_by(rig, frames=0)["bench"]
+    rig.close()
+    assert bench.status is Status.warn
+    assert "wiring direct, in which a blaster makes no trial" in bench.found
+    assert bench.remedy.startswith(f"launchrig bench --rig {rig.url} --wiring button")
+
+
+@pytest.mark.parametrize("what", ["an open interlock", "a card in beam A", "a sound that is stuck", "a latched fault"])
+def test_what_is_wrong_is_named_at_the_blaster_too(what: str) -> None:
+    rig = open_rig("twin:blast?seed=7")
+    make, name, status, found, remedy, follow = WRONG[what]
+    make(rig)
+    findings = found_by(rig, frames=0)
+    rig.close()
+    assert findings[name].status is status
+    assert found in findings[name].found
+    assert remedy in findings[name].remedy
+    assert set(others(findings, name, "link", "rates", "pack")) <= set(follow)
 
 
 def interlock_open(rig: Rig) -> None:

@@ -18,8 +18,9 @@ import pytest
 from rich.console import Console
 
 from controller.doctor.visit import doctor
-from rig.links.serial import Port
+from rig.links.serial import Port, SerialLink
 from rig.udev import RULE
+from rig.wire.messages import BAUD
 from tests.system.conftest import LAUNCHRIG
 from tests.twins import TAME
 
@@ -102,6 +103,42 @@ def test_a_signal_ends_a_self_test_with_the_outputs_off(number: signal.Signals, 
     assert "outputs off, confirmed" in stdout
     assert "stopped before its end" in stdout
     assert "Traceback" not in stderr
+
+
+def test_what_is_set_at_a_port_is_there_for_every_command_after_it() -> None:
+    with behind_a_port("twin:blast?seed=7&slots=3") as path:
+        told = [
+            launchrig("bench", "--rig", path, "--json"),
+            launchrig("bench", "--rig", path, "--slots", "5", "--json"),
+            launchrig("bench", "--rig", path, "--json"),
+        ]
+        assert [(each.returncode, each.stderr) for each in told] == [(0, "")] * 3
+        said = [json.loads(each.stdout) for each in told]
+        assert [each["slots"] for each in said] == [3, 5, 5]
+        assert [each["stored"] for each in said] == [[], ["slots"], []]
+        assert {each["launcher"] for each in said} == {"blast"}
+        examined = launchrig("doctor", "--rig", path, "--frames", "0", "--json")
+        assert {c["name"]: c["data"] for c in json.loads(examined.stdout)["checks"]}["bench"]["slots"] == 5
+        test = launchrig("selftest", "--rig", path, "--operator", "none", "--json")
+        outcomes = {row["name"]: row["outcome"] for row in json.loads(test.stdout)["rows"]}
+    assert test.returncode == 3, "nobody worked the sensors"
+    assert "output.slot5" in outcomes
+    assert {name for name, outcome in outcomes.items() if outcome == "skipped"} == {
+        f"sensor.{name}" for name in ("beam_a", "beam_b", "interlock")
+    }
+    assert "fail" not in outcomes.values()
+
+
+def test_a_board_in_use_is_not_set_up_by_another() -> None:
+    with behind_a_port("twin:roller?seed=7") as path:
+        first = SerialLink(path, BAUD)
+        first.held_for("run")
+        done = launchrig("bench", "--rig", path, "--launcher", "blast")
+        first.close()
+    assert done.returncode == 5, done.stdout + done.stderr
+    (line,) = done.stderr.splitlines()
+    assert path in line
+    assert done.stdout == ""
 
 
 def test_a_board_with_other_firmware_is_known_by_its_bootloader(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from controller.report import figures
+from controller.report.figures import FigureFunction
+from controller.report.roller import figures
 from controller.store.records import Event, RunData
 from rig.wire.messages import TICK_HZ
 from tests.controller.report.factory import STARTED, data_of, make_data, make_odds, make_run, make_trial
@@ -22,7 +23,7 @@ def texts(svg: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize("draw", ALL)
-def test_a_figure_is_one_svg_whose_text_is_text(draw: figures.FigureFunction) -> None:
+def test_a_figure_is_one_svg_whose_text_is_text(draw: FigureFunction) -> None:
     data = make_data(80)
     svg = draw(data, make_odds(data), "here", 520.0)
     root = ElementTree.fromstring(svg or "")
@@ -32,7 +33,7 @@ def test_a_figure_is_one_svg_whose_text_is_text(draw: figures.FigureFunction) ->
 
 
 @pytest.mark.parametrize("draw", ALL)
-def test_an_empty_run_has_no_figures(draw: figures.FigureFunction) -> None:
+def test_an_empty_run_has_no_figures(draw: FigureFunction) -> None:
     assert draw(data_of(), None, "here", 520.0) is None
 
 

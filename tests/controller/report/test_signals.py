@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from controller.report import signals
+from controller.report.roller.figures import TYPICAL
 from controller.store.records import RunData
 from rig.wire import messages as wire
 from tests.controller.report.factory import MS, make_bin, make_data, make_run, make_trial
@@ -16,12 +17,12 @@ def test_bins_decode_to_amperes_volts_and_the_verdicts_own_driven() -> None:
     import dataclasses
 
     trial = dataclasses.replace(make_trial(), bins=(make_bin(0.1, 4.5), make_bin(0.4, 4.25, roller=True)))
-    taken = signals.samples(trial, roller_on_mA=150)
+    taken = signals.samples(trial, on_mA=150)
     assert taken.current_A == pytest.approx([0.1, 0.4], abs=wire.CURRENT_UA_PER_COUNT * 1e-6)
     assert taken.pack_V == pytest.approx([4.5, 4.25], abs=wire.VOLTAGE_UV_PER_COUNT * 1e-6)
     assert taken.driven.tolist() == [False, True]
     direct = dataclasses.replace(trial, drive="direct", bins=(make_bin(0.4, 4.5), make_bin(0.0, 4.5, roller=True)))
-    assert signals.samples(direct, roller_on_mA=150).driven.tolist() == [False, True], "there the rig's output tells"
+    assert signals.samples(direct, on_mA=150).driven.tolist() == [False, True], "there the rig's output tells"
 
 
 def test_a_channel_was_before_its_first_edge_where_the_edge_came_from() -> None:
@@ -38,13 +39,13 @@ def test_blocked_times_are_those_of_passages_that_ended() -> None:
 
 @pytest.mark.parametrize(("last_s", "unit"), [(100.0, "s"), (600.0, "min"), (20_000.0, "h")])
 def test_the_axis_of_a_run_is_mcu_time_in_a_unit_that_reads_well(last_s: float, unit: str) -> None:
-    axis = signals.run_axis([make_trial(1, t_s=1.0), make_trial(2, "rejected"), make_trial(3, t_s=last_s)])
+    axis = signals.run_axis([make_trial(1, t_s=1.0), make_trial(2, "rejected"), make_trial(3, t_s=last_s)], "press")
     assert axis.label == f"MCU time ({unit})" and axis.seconds is not None
     assert axis.at * axis.seconds == pytest.approx([1.0, 1.0, last_s]), "one never actuated stands with the one before"
 
 
 def test_a_clock_that_restarted_is_not_used_as_an_axis() -> None:
-    axis = signals.run_axis([make_trial(1, t_s=100.0), make_trial(2, t_s=3.0)])
+    axis = signals.run_axis([make_trial(1, t_s=100.0), make_trial(2, t_s=3.0)], "press")
     assert axis.at.tolist() == [1.0, 2.0] and axis.seconds is None and "press number" in axis.label
 
 
@@ -53,14 +54,14 @@ def test_the_typical_press_is_ok_unspoiled_with_nothing_stuck_and_of_median_size
     trials = [make_trial(n, cards=k) for n, k in enumerate(cards, start=1)]
     spoiled = make_trial(99, cards=3, spoiled="link")
     stuck = make_trial(0, cards=3, sticking=1)
-    found = signals.typical_press([spoiled, stuck, *trials])
+    found = signals.typical([spoiled, stuck, *trials], TYPICAL)
     assert found is not None and found.number == 4 and found.dealt == int(np.median(cards))
 
 
 def test_without_an_ok_press_a_jam_is_worth_showing() -> None:
-    found = signals.typical_press([make_trial(1, "no_run"), make_trial(2, "slip"), make_trial(3, "jam")])
+    found = signals.typical([make_trial(1, "no_run"), make_trial(2, "slip"), make_trial(3, "jam")], TYPICAL)
     assert found is not None and found.verdict == "jam"
-    assert signals.typical_press([make_trial(1, "no_run")]) is None
+    assert signals.typical([make_trial(1, "no_run")], TYPICAL) is None
 
 
 def test_a_setting_comes_from_the_run_and_else_from_the_firmwares_initial_value() -> None:

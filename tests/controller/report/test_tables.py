@@ -8,7 +8,9 @@ import dataclasses
 import pytest
 
 from controller.report import tables, words
+from controller.report.roller import tables as roller
 from controller.store.records import Fill, RunData
+from rig.wire import messages as wire
 from tests.controller.report.factory import make_data, make_odds, make_run, make_trial
 
 
@@ -34,16 +36,20 @@ def test_only_a_sure_thing_is_called_0_or_100_percent(value: float | None, text:
     assert words.percent(value) == text
 
 
+def test_every_verdict_of_the_wire_has_its_place_in_the_order() -> None:
+    assert sorted(words.VERDICTS) == sorted(verdict.name for verdict in wire.Verdict)
+
+
 def test_verdicts_add_up_to_all_presses() -> None:
     data = make_data(150)
-    presses = [int(text) for text in column(tables.verdicts(data, None), 1)]
+    presses = [int(text) for text in column(roller.verdicts(data, None), 1)]
     assert sum(presses[:-1]) == presses[-1] == 150
 
 
 def test_excluded_stands_next_to_what_was_used() -> None:
     data = make_data(150)
     odds = make_odds(data)
-    table = tables.excluded(data, odds)
+    table = roller.excluded(data, odds)
     assert table is not None and column(table, 0) == list(odds["excluded"])
     assert f"fire n = {odds['fire']['n']}" in table.note and f"count n = {odds['count']['n']}" in table.note
 
@@ -54,7 +60,7 @@ def test_excluded_stands_next_to_what_was_used() -> None:
 def test_the_ledger_marks_a_fill_that_does_not_balance(difference: int | None, text: str, tone: str) -> None:
     remaining = None if difference is None else 10
     fill = Fill(1, 83, remaining, None, None, 2, 1, 70, difference)
-    table = tables.ledger(RunData(make_run(), (fill,), (), ()), None)
+    table = roller.ledger(RunData(make_run(), (fill,), (), ()), None)
     assert table is not None
     assert [part.text for part in table.rows[0][:-1]] == ["1", "83", "70", "2", "1", "–" if remaining is None else "10"]
     assert (table.rows[0][-1].text, table.rows[0][-1].tone) == (text, tone)
@@ -69,12 +75,12 @@ def test_a_lost_record_is_bad_and_a_resend_only_a_warning() -> None:
 def test_presses_to_look_at_are_those_that_something_is_wrong_with() -> None:
     differing = dataclasses.replace(make_trial(3), verdict="fault", spoiled="verdicts_differ")
     trials = (make_trial(1), make_trial(2, "jam"), differing, make_trial(4, "no_run"))
-    assert column(tables.exceptions(RunData(make_run(), (), trials, ()), None), 0) == ["2", "3"]
+    assert column(roller.exceptions(RunData(make_run(), (), trials, ()), None), 0) == ["2", "3"]
 
 
 def test_a_long_list_of_exceptions_says_how_many_are_not_shown() -> None:
     trials = tuple(make_trial(n, "jam") for n in range(1, tables.EXCEPTIONS_SHOWN + 8))
-    table = tables.exceptions(RunData(make_run(), (), trials, ()), None)
+    table = roller.exceptions(RunData(make_run(), (), trials, ()), None)
     assert table is not None and len(table.rows) == tables.EXCEPTIONS_SHOWN and "7 more" in table.note
 
 
@@ -103,6 +109,6 @@ def test_what_the_odds_leave_null_is_a_dash_and_no_traceback() -> None:
         "n_trials": 2,
         "provenance": {},
     }
-    assert tables.fire(data, odds) is None and tables.hazard(data, odds) is None
-    assert column(tables.faults(data, odds), 3) == ["–"] and column(tables.faults(data, odds), 5) == ["–"]
-    assert tables.conditions(data, odds) is None
+    assert roller.fire(data, odds) is None and roller.hazard(data, odds) is None
+    assert column(roller.faults(data, odds), 3) == ["–"] and column(roller.faults(data, odds), 5) == ["–"]
+    assert roller.conditions(data, odds) is None
