@@ -22,6 +22,7 @@ from controller.verdict import Exit
 from rig import __version__
 from rig.brains import MODELS
 from rig.errors import RigError, StopAskedError
+from rig.slots import MOST_SLOTS
 
 EXIT_CODES = """Exit codes: 0 pass; 1 limits failed; 2 usage or bad input; 3 inconclusive; 4 aborted; 5 rig fault."""
 INTERRUPTED = 130  # what typer makes of KeyboardInterrupt
@@ -79,6 +80,12 @@ def _drive(text: str) -> str:
     return text
 
 
+def _launcher(text: str) -> str:
+    if text not in ("roller", "blast"):
+        raise typer.BadParameter(f"{text!r} is neither roller nor blast")
+    return text
+
+
 def _brain(text: str) -> str:
     if text not in MODELS:
         raise typer.BadParameter(f"{text!r} is none of {', '.join(MODELS)}")
@@ -91,10 +98,22 @@ def _burst(text: str) -> str:
     return text
 
 
+def _order(text: str) -> str:
+    from controller.campaigns.orders import parse_order
+
+    try:
+        parse_order(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return text
+
+
 RigOption = Annotated[
     str,
     typer.Option(
-        "--rig", help="twin:roller?seed=7, /dev/ttyACM0, COM3, board:UUID, rfc2217://host:port, socket://host:port; or faulty+ any."
+        "--rig",
+        help="twin:roller?seed=7, twin:blast, /dev/ttyACM0, COM3, board:UUID, rfc2217://host:port, socket://host:port; "
+        "or faulty+ any.",
     ),
 ]
 SeedOption = Annotated[
@@ -104,12 +123,37 @@ SeedOption = Annotated[
 DriveOption = Annotated[
     str, typer.Option("--drive", parser=_drive, help="button: the toy decides; direct: the rig runs the roller.")
 ]
-PaceOption = Annotated[float, typer.Option("--pace", parser=_pace, help="Time from press to press, such as 3s or 500ms.")]
-FillOption = Annotated[int, typer.Option("--fill", parser=_whole(1, MAX_CARDS, "cards"), help="Cards in one hopper load.")]
+PaceOption = Annotated[
+    float, typer.Option("--pace", parser=_pace, help="Time from press to press, or from insert to insert, such as 3s or 500ms.")
+]
+FillOption = Annotated[
+    int | None,
+    typer.Option(
+        "--fill",
+        parser=_whole(1, MAX_CARDS, "cards"),
+        help="Cards in one load of the hopper, default 83; of a blaster's loader, default one for each slot.",
+    ),
+]
 DutOption = Annotated[str, typer.Option("--dut", parser=_dut, help="Name or serial number of the device under test.")]
 BurstOption = Annotated[
-    str,
-    typer.Option("--burst", parser=_burst, help="Presses owed by one game event, sizes in turn; fire: until one fires."),
+    str | None,
+    typer.Option(
+        "--burst",
+        parser=_burst,
+        help="Presses, or inserts, owed by one game event, sizes in turn; fire: until one fires. Default 1,2,4; for a blaster 1.",
+    ),
+]
+OrderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--order", parser=_order, help="Blaster: order of the slots: random (default), sequential, fixed, or such as fixed:3,1,2."
+    ),
+]
+SlotsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--slots", parser=_whole(1, MOST_SLOTS, "slots"), help="Blaster: refuse a bench that has another number of slots wired."
+    ),
 ]
 BrainOption = Annotated[
     str | None,
@@ -169,13 +213,20 @@ def demo(
     rig: RigOption = "twin:roller",
     trials: Annotated[
         int,
-        typer.Option("--trials", "--presses", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make."),
+        typer.Option(
+            "--trials",
+            "--presses",
+            parser=_whole(1, MAX_TRIALS, "trials"),
+            help="Trials to make: presses; of a blaster inserts and resets.",
+        ),
     ] = 2000,
     seed: SeedOption = None,
     drive: DriveOption = "button",
     pace: PaceOption = 3.0,
-    fill: FillOption = 83,
-    burst: BurstOption = "1,2,4",
+    fill: FillOption = None,
+    burst: BurstOption = None,
+    order: OrderOption = None,
+    slots: SlotsOption = None,
     dut: DutOption = "demo",
     out: Annotated[
         Path, typer.Option("--out", help="Folder for runs.sqlite, odds.json, report.html, trials.csv, truth.json.")
@@ -185,13 +236,13 @@ def demo(
     vcd: VcdOption = None,
 ) -> None:
     """The whole main job: run, store, calibrate, export, report; on the simulated launcher unless --rig says otherwise."""
+    from controller.campaigns.plan import Wanted
     from controller.demo import DemoRequest
     from controller.demo import demo as run_demo
 
-    bursts = tuple(0 if size == "fire" else int(size) for size in burst.split(","))
-    raise typer.Exit(
-        run_demo(DemoRequest(rig, trials, seed, drive, pace, fill, bursts, dut, out, operator, vcd, brain), _console())
-    )
+    bursts = burst and tuple(0 if size == "fire" else int(size) for size in burst.split(","))
+    wanted = Wanted("demo", trials, pace, drive, fill, bursts or None, brain, order, slots)
+    raise typer.Exit(run_demo(DemoRequest(wanted, rig, seed, dut, out, operator, vcd), _console()))
 
 
 @app.command(epilog=EXIT_CODES)
@@ -201,18 +252,72 @@ def press(
     seed: SeedOption = None,
     drive: DriveOption = "button",
     pace: PaceOption = 3.0,
-    fill: FillOption = 83,
+    fill: FillOption = None,
     dut: DutOption = "by hand",
     store: StoreOption = None,
     operator: OperatorOption = "auto",
     brain: BrainOption = None,
     vcd: VcdOption = None,
 ) -> None:
-    """Try by hand: N presses, a line each, kept in the store."""
+    """Try a roller launcher by hand: N presses, a line each, kept in the store."""
+    from controller.campaigns.plan import Wanted
     from controller.demo import DemoRequest, by_hand
 
-    request = DemoRequest(rig, count, seed, drive, pace, fill, (1,), dut, Path(), operator, vcd, brain)
-    raise typer.Exit(by_hand(request, _store(store), _console()))
+    wanted = Wanted("press", count, pace, drive, fill, brain=brain)
+    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), _store(store), _console()))
+
+
+@app.command(epilog=EXIT_CODES)
+def insert(
+    slot: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[SLOT]...", parser=_whole(1, MOST_SLOTS), help="Slots, one after the other; default the next one."),
+    ] = None,
+    until_blast: Annotated[
+        bool, typer.Option("--until-blast", help="Go on until the toy lets go, through all slots at most.")
+    ] = False,
+    rig: RigOption = "twin:blast",
+    seed: SeedOption = None,
+    pace: PaceOption = 3.0,
+    fill: FillOption = None,
+    dut: DutOption = "by hand",
+    store: StoreOption = None,
+    operator: OperatorOption = "auto",
+    vcd: VcdOption = None,
+) -> None:
+    """Try a blaster by hand: push waiting cards into its slots, a line each, kept in the store.
+
+    The loader is filled once, before the first. A slot that is not there, that holds a card by the bookkeeping, or for which no
+    card waits, is refused (exit code 2), and nothing moves.
+    """
+    from controller.campaigns.plan import Wanted
+    from controller.demo import DemoRequest, by_hand
+
+    wanted = Wanted("insert", len(slot or ()) or 1, pace, fill=fill, into=tuple(slot or ()), until_blast=until_blast)
+    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), _store(store), _console()))
+
+
+@app.command(epilog=EXIT_CODES)
+def reset(
+    count: Annotated[int, typer.Argument(metavar="N", parser=_whole(1, MAX_TRIALS, "resets"), help="Resets to make.")] = 1,
+    rig: RigOption = "twin:blast",
+    seed: SeedOption = None,
+    pace: PaceOption = 3.0,
+    dut: DutOption = "by hand",
+    store: StoreOption = None,
+    operator: OperatorOption = "auto",
+    vcd: VcdOption = None,
+) -> None:
+    """Try a blaster by hand: press its reset button N times, a line each, kept in the store.
+
+    Asleep the toy only wakes (held); awake it ejects what is in its slots. Nobody is asked to fill the loader: take out by hand
+    what is in the slots before, or see it fly as more cards than were loaded.
+    """
+    from controller.campaigns.plan import Wanted
+    from controller.demo import DemoRequest, by_hand
+
+    wanted = Wanted("reset", count, pace)
+    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), _store(store), _console()))
 
 
 @runs.command("list", epilog=EXIT_CODES)
@@ -326,7 +431,7 @@ def selftest(
         str | None, typer.Option("--drive", parser=_drive, help="button or direct; default the wiring that the board has stored.")
     ] = None,
     operator: OperatorOption = "auto",
-    press: Annotated[bool, typer.Option("--press", help="Press the toy's button once, too. Cards may fly.")] = False,
+    press: Annotated[bool, typer.Option("--press", help="Press the toy's button, too; a blaster's reset. Cards may fly.")] = False,
     json_wanted: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> None:
     """Exercise every output and sensor of a bench at safe levels: what was done, seen and expected.
@@ -342,6 +447,35 @@ def selftest(
 
     chosen = Wiring[drive] if drive else None
     raise typer.Exit(exercise(SelftestRequest(rig, chosen, operator, press, json_wanted), _console()))
+
+
+@app.command(epilog=EXIT_CODES)
+def bench(
+    rig: RigOption,
+    launcher: Annotated[
+        str | None, typer.Option("--launcher", parser=_launcher, help="The machine on the bench: roller or blast.")
+    ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option("--slots", parser=_whole(1, MOST_SLOTS, "slots"), help="Slot solenoids that are wired, from slot 1 on."),
+    ] = None,
+    wiring: Annotated[
+        str | None,
+        typer.Option("--wiring", parser=_drive, help="button: the toy decides; direct: the rig runs the roller."),
+    ] = None,
+    json_wanted: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
+) -> None:
+    """Tell which launcher a board is set up for; with options, store it on the board. Energises nothing.
+
+    A board keeps this in its EEPROM until it is set again. How many slots the toy has is not verified: count them.
+    """
+    from controller.bench import BenchRequest
+    from controller.bench import bench as tell_or_set
+    from rig.wire.messages import Launcher, Wiring
+
+    machine = Launcher[launcher] if launcher else None
+    wired = Wiring[wiring] if wiring else None
+    raise typer.Exit(tell_or_set(BenchRequest(rig, machine, slots, wired, json_wanted), _console()))
 
 
 # ---------------------------------------------------------------------- errors

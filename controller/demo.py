@@ -7,18 +7,20 @@ The truth is asked for last, when everything measured is on disk; nothing that i
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from controller.campaign import Campaign, Progress
+from controller.campaigns.plan import Wanted, planned
+from controller.campaigns.shared import Campaign, Progress
+from controller.campaigns.words import line_of
 from controller.errors import RefusedError
 from controller.export_csv import trials_csv
 from controller.files import refuse_place, write_whole
@@ -28,6 +30,7 @@ from controller.run import Outcome, conduct
 from controller.signals import StopFlag, stop_on_signals
 from controller.store.records import RunData
 from controller.store.store import Store, StoreError
+from controller.verdict import Exit
 from rig.board import Stretch
 from rig.open import open_rig
 from rig.rig import Rig
@@ -36,28 +39,16 @@ from rig.wire.messages import Wiring
 
 @dataclass(frozen=True, slots=True)
 class DemoRequest:
-    """What was asked for on the command line, already checked; pace in seconds, fill in cards."""
+    """What was asked for on the command line, already checked as far as it can be without the machine: on which rig, with whom at
+    the bench, and what to do there."""
 
+    wanted: Wanted
     rig: str
-    trials: int
     seed: int | None
-    drive: str
-    pace_s: float
-    fill: int
-    bursts: tuple[int, ...]
     dut: str
     out: Path
     operator: str
     vcd: Path | None
-    brain: str | None
-
-    def campaign(self, rig: Rig) -> Campaign:
-        """The campaign that this asks for on `rig`. In `direct` drive the rig's seed is the decision source's too."""
-        plain = Campaign(self.trials, self.pace_s, self.fill, Wiring[self.drive], self.bursts)
-        if self.drive == "button":
-            return plain
-        seed = secrets.randbits(31) if rig.seed is None else rig.seed
-        return replace(plain, decision=self.brain or rig.brain, decision_seed=seed)
 
 
 MUCH_UNCOUNTED = 0.1  # of the cards loaded
@@ -80,13 +71,12 @@ def measure(
     request: DemoRequest,
     rig: Rig,
     store: Store,
-    kind: str,
     console: Console,
     stop: StopFlag,
     on_progress: Callable[[Progress], None],
+    on_planned: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Outcome:
-    """Make the run, say how it ended and whether the outputs are off."""
-    campaign = request.campaign(rig)
+    """Make the run, say how it ended and whether the outputs are off. Raises `RefusedError` for a trial that the bench refused."""
 
     def say_safe(safe: bool) -> None:
         line = "outputs off, confirmed" if safe else "NOT CONFIRMED SAFE: cut the power by hand"
@@ -101,14 +91,18 @@ def measure(
     outcome = conduct(
         rig,
         store,
-        campaign,
-        kind=kind,
+        lambda launcher, settings: planned(request.wanted, launcher, settings, rig),
+        kind=request.wanted.command,
         dut=request.dut,
         stop=stop,
+        drive=Wiring[request.wanted.drive],
         on_progress=on_progress,
         on_safe=say_safe,
         on_notice=notice,
+        on_planned=on_planned,
     )
+    if outcome.exit_code is Exit.usage:
+        raise RefusedError(outcome.cause)
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
     return outcome
@@ -121,9 +115,8 @@ def demo(request: DemoRequest, console: Console) -> int:
     if request.vcd and request.vcd.resolve() in {(out / name).resolve() for name in (*PRODUCTS, "runs.sqlite")}:
         raise RefusedError(f"--vcd {request.vcd}: is a file that the demo itself writes; name another one")
     with stop_on_signals() as stop, opened(request) as rig, Store.open(out / "runs.sqlite") as store:
-        console.print(f"{request.trials} presses on {rig.url}, drive {request.drive}, into {out}/", highlight=False, markup=False)
-        with shown(console, request.trials) as progress:
-            outcome = measure(request, rig, store, "demo", console, stop, progress)
+        with shown(console, request.wanted.trials) as progress:
+            outcome = measure(request, rig, store, console, stop, progress, partial(_say_plan, rig.url, out, console))
         data = store.load(outcome.run_id)
         _say_ledger(data, console)
         try:
@@ -140,6 +133,12 @@ def demo(request: DemoRequest, console: Console) -> int:
     return outcome.exit_code
 
 
+def _say_plan(url: str, out: Path, console: Console, campaign: Campaign) -> None:
+    drive = campaign.described()["drive"]
+    text = f"{campaign.trials} {campaign.words.trials} on {url}, drive {drive}, into {out}/"
+    console.print(text, highlight=False, markup=False)
+
+
 def make_folder(out: Path) -> None:
     """Make `out` and see that it can be written, before anything is measured. Raises `StoreError` otherwise."""
     try:
@@ -153,23 +152,13 @@ def make_folder(out: Path) -> None:
 
 
 def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
-    """`launchrig press N`: a line for each press; returns the exit code."""
+    """`launchrig press`, `insert` and `reset`: a line for each trial; returns the exit code."""
 
     def line(progress: Progress) -> None:
-        trial = progress.trial
-        facts = [
-            f"{trial.number}: {trial.verdict}",
-            f"{trial.cleared} cleared",
-            f"{trial.sticking} sticking",
-            f"roller {trial.roller_ms} ms",
-            "not actuated" if trial.peak_A is None else f"peak {trial.peak_A:.2f} A",
-        ]
-        if trial.reason != "none":
-            facts.append(trial.reason)
-        console.print(", ".join(facts), highlight=False)
+        console.print(line_of(progress.trial, progress.words), highlight=False)
 
     with stop_on_signals() as stop, opened(request) as rig, Store.open(store_name) as store:
-        outcome = measure(request, rig, store, "press", console, stop, line)
+        outcome = measure(request, rig, store, console, stop, line)
     console.print(f"run {outcome.run_id} in {store_name}", highlight=False, markup=False)
     return outcome.exit_code
 

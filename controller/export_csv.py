@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 
 from controller.store.records import RunData
 
-COLUMNS = (
+_PLAIN = (
     *("trial", "kind", "drive", "t_s", "verdict", "cleared", "sticking", "dealt", "roller_ms", "pack_V", "peak_A"),
     *("fill", "hopper", "burst", "since_power_on", "since_lid_close", "since_fire", "gap_s", "burst_index", "reason"),
     *("mcu_verdict", "accepted", "run_ms", "duty", "pack_open_V", "spoiled"),
 )
-"""Names of `records.Trial`'s fields, but for `trial`, which is its number."""
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {"roller": _PLAIN, "blast": (*_PLAIN, "slot", "loaded", "toy", "round", "insert")}
+"""By launcher, names of `records.Trial`'s fields, but for `trial`, which is its number."""
 
 
 def trials_csv(data: RunData) -> str:
@@ -21,11 +24,11 @@ def trials_csv(data: RunData) -> str:
 
     Numbers are written with as many digits as tell them apart; booleans as 0 and 1; what is not known is empty.
     """
-    text = io.StringIO()
+    text, names = io.StringIO(), COLUMNS[data.run.launcher]
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(names)
     for trial in data.trials:
-        writer.writerow(_cell(getattr(trial, "number" if name == "trial" else name)) for name in COLUMNS)
+        writer.writerow(_cell(getattr(trial, "number" if name == "trial" else name)) for name in names)
     return text.getvalue()
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from controller.store.records import unobserved
+from controller.store.records import RunData, unobserved
 from controller.store.store import Store, load_runs
 
 SAFE = {"confirmed": "off, confirmed", "not confirmed": "NOT CONFIRMED SAFE", "": ""}
@@ -39,6 +39,12 @@ def list_runs(store_name: str, console: Console) -> None:
         console.print(f"{store_name}: no runs yet; launchrig demo makes one", markup=False, highlight=False)
 
 
+def _rounds(data: RunData) -> dict[str, str]:
+    """A row about the rounds and how they ended, where there are any."""
+    ended = Counter(event.data["ended"] for event in data.events if event.kind == "round")
+    return {"rounds": f"{ended.total()}, ended by " + ", ".join(f"{why} {n}" for why, n in ended.most_common())} if ended else {}
+
+
 def show_run(store_name: str, ref: str, console: Console) -> None:
     """One run: how it ended, its verdicts, the ledger of its fills, losses on the link, provenance."""
     (data,) = load_runs(store_name, [ref])
@@ -54,6 +60,7 @@ def show_run(store_name: str, ref: str, console: Console) -> None:
         "outputs at the end": SAFE[run.safe_state] or "not known",
         "trials": ", ".join(f"{name} {n}" for name, n in Counter(t.verdict for t in data.trials).most_common()) or "none",
         "cards": f"{sum(t.dealt for t in data.trials)} dealt, {sum(t.sticking for t in data.trials)} of them sticking",
+        **_rounds(data),
         "losses": ", ".join(f"{name} {n}" for name, n in run.counters.items() if n and name != "round_trip_us") or "none",
         "unobserved": "{} times, {:.1f} s in all".format(*unobserved(data)) if unobserved(data)[0] else "never",
         "round trip": f"{run.counters.get('round_trip_us', 0) / 1000:.1f} ms",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign keeps in its head between presses: where each trial stands in the run, and where every card is."""
+"""What a campaign keeps in its head between trials: where each one stands in the run, and where every card is."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from rig.wire.messages import TICK_HZ
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Presses that the toy took since each event that may restart its decision, and the tick of the press before."""
+    """Presses, or inserts, that the toy took since each event that may restart its decision, and the tick of the trial before."""
 
     since_power_on: int = 0
     since_lid_close: int = 0
     since_fire: int | None = None
     last_tick: int | None = None
 
-    def place(self, record: TrialRecord, fill: int) -> tuple[Trial, History]:
-        """`record` in its place in the run, and the history after it.
+    def place(self, record: TrialRecord, fill: int, round: int | None = None, insert: int | None = None) -> tuple[Trial, History]:
+        """`record` in its place in the run, and the history after it; `round` and `insert` are its place among a blaster's.
 
-        A press that the toy did not take neither counts nor advances the counts.
+        What the toy did not take neither counts nor advances the counts, nor does a reset. After a reset that may have ejected
+        nobody knows how long the toy would have held.
         """
         gap = None if record.tick is None or self.last_tick is None else (record.tick - self.last_tick) / TICK_HZ
         here = replace(
@@ -39,7 +40,11 @@ class History:
             since_lid_close=here.since_lid_close,
             since_fire=here.since_fire,
             gap_s=gap,
+            round=round,
+            insert=insert,
         )
+        if record.kind == "reset":
+            return trial, replace(self, last_tick=here.last_tick, since_fire=None if _may_eject(record) else self.since_fire)
         if not record.accepted:
             return trial, replace(self, last_tick=here.last_tick)
         return trial, replace(here, since_fire=0) if trial.fired else here
@@ -53,13 +58,18 @@ class History:
         return replace(self, last_tick=None, since_fire=None)
 
     def lid_close(self) -> History:
-        """After the lid was closed."""
+        """After the lid was closed, or the loader filled."""
         return replace(self, since_lid_close=0)
+
+
+def _may_eject(reset: TrialRecord) -> bool:
+    """Whether a reset may have emptied the toy: all but one that it did not take, and one that only woke it."""
+    return reset.tick is not None and reset.verdict not in ("held", "rejected")
 
 
 @dataclass(slots=True)
 class FillAccount:
-    """The cards of one hopper load. `hopper` is what the account believes to be inside; it is never below 0."""
+    """The cards of one load of hopper or loader. `hopper` is what the account believes to be inside; it is never below 0."""
 
     number: int
     loaded: int
@@ -69,7 +79,7 @@ class FillAccount:
 
     @property
     def hopper(self) -> int:
-        """Cards believed to be in the hopper."""
+        """Cards believed to be in the hopper; of a blaster in loader and slots together."""
         return max(0, self.loaded - self.dealt - self.jammed)
 
     def take(self, trial: Trial) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from controller.campaign import Progress
+from controller.campaigns.shared import Progress
 from controller.durations import show
 from rig.clock import Clock, WallClock
 
@@ -25,7 +25,7 @@ def shown(console: Console, total: int, clock: Clock | None = None) -> Iterator[
     verdicts: Counter[str] = Counter()
     if console.is_terminal:
         bar = Bar(
-            TextColumn("presses"),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[facts]}"),
@@ -39,7 +39,8 @@ def shown(console: Console, total: int, clock: Clock | None = None) -> Iterator[
         def update(progress: Progress) -> None:
             verdicts[progress.trial.verdict] += 1
             rate = f"{bar.tasks[0].speed or 0:.0f}/s"
-            bar.update(task, completed=progress.done, facts=f"{_facts(progress, verdicts)}, {rate}")
+            facts = f"{_facts(progress, verdicts)}, {rate}"
+            bar.update(task, completed=progress.done, description=progress.words.trials, facts=facts)
 
         with bar:
             yield update
@@ -56,7 +57,7 @@ def shown(console: Console, total: int, clock: Clock | None = None) -> Iterator[
         left = elapsed / progress.done * (total - progress.done)
         rate = progress.done / elapsed if elapsed > 0 else 0.0
         console.print(
-            f"{progress.done} of {total} presses, {_facts(progress, verdicts)}; {rate:.0f}/s, {show(left)} left",
+            f"{progress.done} of {total} {progress.words.trials}, {_facts(progress, verdicts)}; {rate:.0f}/s, {show(left)} left",
             highlight=False,
             soft_wrap=True,
         )
@@ -65,5 +66,5 @@ def shown(console: Console, total: int, clock: Clock | None = None) -> Iterator[
 
 
 def _facts(progress: Progress, verdicts: Counter[str]) -> str:
-    troubles = ", ".join(f"{name} {verdicts[name]}" for name in ("jam", "slip", "empty", "rejected", "fault") if verdicts[name])
+    troubles = ", ".join(f"{name} {verdicts[name]}" for name in progress.words.troubles if verdicts[name])
     return f"{progress.dealt} cards" + (f" ({troubles})" if troubles else "")

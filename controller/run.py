@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an open rig to a closed run in the store: connect, press, be safe, say how it ended.
+"""From an open rig to a closed run in the store: connect, plan, make every trial, be safe, say how it ended.
 
 Whatever happens in between, the outputs are switched off and read back, and the run is closed with the reason.
 """
@@ -12,17 +12,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.campaign import Campaign, CampaignRun, Progress, describe
+from controller.campaigns.shared import Campaign, CampaignRun, Progress
 from controller.signals import StopFlag
 from controller.store.records import raw_sha256
 from controller.store.store import Store
 from controller.verdict import Exit, exit_of
 from controller.versions import versions
 from rig.board import Board, Stretch
-from rig.errors import OperatorNeededError, RigError, StopAskedError
-from rig.launcher import Happening, RollerLauncher
+from rig.errors import RigError, StopAskedError
+from rig.launcher import Driver, Happening
 from rig.rig import Rig
-from rig.wire.messages import Boot, Launcher
+from rig.wire.messages import Boot, Launcher, Wiring
+
+Plan = Callable[[Launcher, Mapping[str, int]], Campaign]
+"""From the machine that a board is set up for, and the board's settings, to what to do with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +59,31 @@ def firmware_facts(boot: Boot, image: bytes | None) -> dict[str, Any]:
 def conduct(
     rig: Rig,
     store: Store,
-    campaign: Campaign,
+    plan: Plan,
     *,
     kind: str,
     dut: str,
     stop: StopFlag,
+    drive: Wiring = Wiring.button,
     on_progress: Callable[[Progress], None],
     on_safe: Callable[[bool], None] = lambda safe: None,
     on_notice: Callable[[str], None] = lambda text: None,
+    on_planned: Callable[[Campaign], None] = lambda campaign: None,
 ) -> Outcome:
-    """Run `campaign` on `rig` into a new run of `store`.
+    """Run what `plan` makes of the machine on `rig` into a new run of `store`; `on_planned` is told what that is.
 
     Once the board was heard, this ends in the safe state, which `on_safe` is told, and with the run closed, whatever happens; the
-    outcome tells how. Raised is only what comes before there is a run (a `RigError`, `StopAskedError`), what concerns the store
-    itself, and what `on_progress`, `on_notice` and `on_safe` raise.
+    outcome tells how. Raised is only what comes before there is a run (a `RigError`, `StopAskedError`, and what `plan` raises),
+    what concerns the store itself, and what the functions named `on_...` raise.
     """
     stop.panic = rig.panic
     told: list[Happening] = []
     tell: list[Callable[[Happening], None]] = [told.append]
-    heard: list[RollerLauncher] = []
+    heard: list[Driver] = []
     try:
-        launcher = RollerLauncher(
+        launcher = Driver(
             rig.link,
-            drive=campaign.drive,
+            drive=drive,
             on_happening=lambda happening: tell[0](happening),
             stop_asked=stop,
             nonce=rig.nonce,
@@ -92,34 +97,39 @@ def conduct(
     boot_count = launcher.board.boot.boot_count
     status, code, cause = "crashed", Exit.rig_fault, "the run was cut short"
     run_id, before, running = None, {}, None
+    failed: Exception | None = None
     try:
         before = launcher.asked(Board.counters)
         settings = launcher.asked(Board.settings)
+        campaign = plan(launcher.kind, settings)
+        rig.operator.meet(launcher.kind)
+        on_planned(campaign)
         run_id = store.create_run(
             kind=kind,
             dut=dut,
             rig_url=rig.url,
-            launcher=Launcher(launcher.board.boot.launcher).name,
-            drive=campaign.drive.name,
+            launcher=launcher.kind.name,
+            drive=drive.name,
             seed=rig.seed,
             firmware=firmware_facts(launcher.board.boot, rig.image),
             versions=versions(),
-            settings=describe(campaign) | settings | {"wiring": int(campaign.drive)},
+            settings=campaign.described() | settings | {"wiring": int(drive)},
         )
         rig.link.held_for(f"run {run_id}")
-        running = CampaignRun(campaign, rig, store, run_id, on_progress=on_progress, on_notice=on_notice, stop_asked=stop)
+        running = CampaignRun(
+            *(campaign, rig, launcher, store, run_id), on_progress=on_progress, on_notice=on_notice, stop_asked=stop
+        )
         for happening in told:
             running.note(happening)
         tell[0] = running.note
         launcher.prepare()
-        running.run(launcher)
+        running.run()
         status, code, cause = "complete", Exit.passed, ""
     except StopAskedError:
         status, code, cause = "aborted by operator", Exit.aborted, f"stopped by {stop.by}"
-    except OperatorNeededError as error:
-        status, code, cause = "aborted by rule", Exit.inconclusive, str(error)
+        failed = StopAskedError(cause)
     except RigError as error:
-        status, code, cause = "aborted by rule", Exit.rig_fault, str(error)
+        status, code, cause, failed = "aborted by rule", Exit(error.exit_code), str(error), error
     except BaseException as error:
         cause = traceback.format_exception_only(error)[-1].strip()
         raise
@@ -144,19 +154,20 @@ def conduct(
                     safe_state="confirmed" if safe else "not confirmed",
                     note=cause,
                 )
-    if run_id is None:  # nothing was made yet, and the outputs are off
-        raise RigError(cause) if code is Exit.rig_fault else StopAskedError(cause)
+    if run_id is None and failed is not None:  # nothing was made yet, and the outputs are off
+        raise failed
+    assert run_id is not None
     return Outcome(run_id, status, code, cause, safe, tuple(launcher.board.stretches))
 
 
-def _be_safe(launcher: RollerLauncher, stop: StopFlag) -> bool:
+def _be_safe(launcher: Driver, stop: StopFlag) -> bool:
     safe = launcher.safe_state()
     if safe:
         stop.safe()
     return safe
 
 
-def _counters(launcher: RollerLauncher, before: Mapping[str, int], safe: bool) -> dict[str, int]:
+def _counters(launcher: Driver, before: Mapping[str, int], safe: bool) -> dict[str, int]:
     """Losses of this run, only the host's own when the board does not answer any more, and the round trip.
 
     A board that was reset counts from then on, and `before` is empty.

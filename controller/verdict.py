@@ -8,8 +8,8 @@ from enum import IntEnum
 
 from controller.store.records import Trial
 
-USABLE = frozenset({"ok", "no_run", "slip", "jam", "empty"})
-"""Verdicts of presses that tell something of the launcher."""
+USABLE = frozenset({"ok", "no_run", "slip", "jam", "empty", "blast", "held", "partial", "latch_fault"})
+"""Verdicts of trials that tell something of the launcher."""
 
 
 class Exit(IntEnum):
@@ -24,7 +24,7 @@ class Exit(IntEnum):
 
 
 MOST_WASTED = 0.05
-"""Share of presses that may tell nothing before a run is inconclusive: which of them fired is not known."""
+"""Share of trials that may tell nothing before a run is inconclusive: which of them fired is not known."""
 
 
 def exit_of(trials: Sequence[Trial]) -> Exit:

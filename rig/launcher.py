@@ -257,10 +257,6 @@ class Driver:
         inputs = self.asked(Board.status).inputs
         self.levels = {channel.name: inputs >> channel & 1 for channel in Channel}
 
-    def toy_now(self) -> ToyState:
-        """Whether the blaster's toy is awake, as far as time tells."""
-        return self.toy_at(self.tick_now())
-
     @property
     def asleep_tick(self) -> int | None:
         """The tick from which on the toy certainly sleeps if it is let be; None when it is not known since when it has been."""

@@ -16,12 +16,17 @@ from typing import Any, Literal
 from rig.trial import TrialRecord
 from rig.wire.messages import TICK_HZ
 
-RunKind = Literal["demo", "press"]
+RunKind = Literal["demo", "press", "insert", "reset"]
 RunStatus = Literal["running", "complete", "aborted by operator", "aborted by rule", "crashed"]
 SafeState = Literal["confirmed", "not confirmed", ""]
 
-FIRED_VERDICTS = frozenset({"ok", "slip", "jam", "empty"})
-"""Verdicts of presses that made the roller run: a fire, whatever came of it."""
+FIRED_VERDICTS: Mapping[str, frozenset[str]] = {
+    "press": frozenset({"ok", "slip", "jam", "empty"}),
+    "insert": frozenset({"blast", "partial", "latch_fault", "jam"}),
+    "reset": frozenset(),
+}
+"""By kind of trial, verdicts of those that made the roller run or the latch let go: a fire, whatever came of it. A reset that
+ejects is none: the person at the button decided, not the launcher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +88,19 @@ class Fill:
     difference: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial(TrialRecord):
     """An observed trial in its place in the run; see `rig.trial.TrialRecord` for the first fields.
 
     fill: number of the fill, from 1. t_s: MCU time of actuation, seconds. dealt: cleared + sticking, cards.
-    since_power_on, since_lid_close, since_fire: presses since that event; 1 is the first press after it. A press that
-    the toy did not take (``rejected``) is not counted: the next one has the same number. since_fire counts within the
-    run, across power-on and lid close, and is None before the run's first fire.
-    gap_s: time since the press before, seconds; None for the first. fired: the roller ran.
+    since_power_on, since_lid_close, since_fire: presses, or inserts, since that event; 1 is the first one after it. One that
+    the toy did not take (``rejected``) is not counted, nor is a reset: the next one has the same number. since_fire counts
+    within the run, across power-on and lid close, and is None before the run's first fire and after a reset that may have
+    ejected. To a blaster's loader being filled is what closing the lid is to a hopper.
+    gap_s: time since the trial before, seconds; None for the first. fired: the launcher decided that cards fly, and its roller
+    ran, or its latch was driven; of a reset always False.
+    round, insert: of the blaster: number of the round, from 1, and which insert of it that the toy took this one is, from 1,
+    None for a reset and for an insert that the toy did not take. Both None for a press.
     """
 
     fill: int
@@ -102,6 +111,8 @@ class Trial(TrialRecord):
     since_fire: int | None
     gap_s: float | None
     fired: bool
+    round: int | None = None
+    insert: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +148,8 @@ def place_trial(
     since_lid_close: int,
     since_fire: int | None,
     gap_s: float | None,
+    round: int | None = None,
+    insert: int | None = None,
 ) -> Trial:
     """Put an observed trial in its place in the run, working out t_s, dealt and fired."""
     observed = {field.name: getattr(record, field.name) for field in fields(TrialRecord)}
@@ -149,7 +162,9 @@ def place_trial(
         since_lid_close=since_lid_close,
         since_fire=since_fire,
         gap_s=gap_s,
-        fired=record.verdict in FIRED_VERDICTS and record.roller_ms > 0,
+        fired=record.verdict in FIRED_VERDICTS[record.kind] and record.roller_ms > 0,
+        round=round,
+        insert=insert,
     )
 
 
@@ -169,17 +184,24 @@ def unobserved(data: RunData) -> tuple[int, float]:
     return len(gaps), sum(gaps)
 
 
-_TRIAL_FIELDS = tuple(field.name for field in fields(Trial))
+_OF_BLASTER = ("slot", "loaded", "toy", "round", "insert")
+_PLAIN = tuple(field.name for field in fields(Trial) if field.name not in _OF_BLASTER)
+
+RAW_FIELDS: Mapping[str, tuple[str, ...]] = {"press": _PLAIN, "insert": _PLAIN + _OF_BLASTER, "reset": _PLAIN + _OF_BLASTER}
+"""By kind of trial, the fields of its row in the text that `raw_sha256` is of; all kinds of one launcher have the same."""
 
 
 def raw_sha256(trials: Iterable[Trial]) -> str:
     """SHA-256, hexadecimal, of a canonical text of trials with their edges and samples.
 
     The text is one JSON array per trial, ended by a line feed, in the order given (by number), under a first line that
-    names the columns. There is no wall time, run id or path in it, so equal measurements give equal hashes.
+    names the columns, which are those of the launcher. There is no wall time, run id or path in it, so equal measurements give
+    equal hashes.
     """
-    digest = hashlib.sha256((json.dumps(_TRIAL_FIELDS, separators=(",", ":")) + "\n").encode())
-    for trial in trials:
-        row = [getattr(trial, name) for name in _TRIAL_FIELDS]
+    rows = list(trials)
+    names = RAW_FIELDS[rows[0].kind if rows else "press"]
+    digest = hashlib.sha256((json.dumps(names, separators=(",", ":")) + "\n").encode())
+    for trial in rows:
+        row = [getattr(trial, name) for name in names]
         digest.update((json.dumps(row, separators=(",", ":"), allow_nan=False) + "\n").encode())
     return digest.hexdigest()

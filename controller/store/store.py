@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, RowMapping
+from sqlalchemy.schema import CreateColumn
 
 from controller.store import tables
 from controller.store.place import (
@@ -269,10 +270,20 @@ class Store:
                 tables.metadata.create_all(connection)
                 connection.execute(tables.meta.insert(), {"key": "schema_version", "value": str(tables.SCHEMA_VERSION)})
             elif known != str(tables.SCHEMA_VERSION):
-                raise StoreError(
-                    f"{self._name}: has store schema {known} where this launchrig needs {tables.SCHEMA_VERSION}; "
-                    f"use the launchrig that wrote it, or name another file with --store"
-                )
+                self._bring_up_to_date(connection, known)
+
+    def _bring_up_to_date(self, connection: Connection, known: str) -> None:
+        """Add what the tables of an older store lack, in the one transaction of `connection`; what is in it stays."""
+        if not (known.isdecimal() and 1 <= int(known) < tables.SCHEMA_VERSION):
+            raise StoreError(
+                f"{self._name}: has store schema {known} where this launchrig needs {tables.SCHEMA_VERSION}; "
+                f"use the launchrig that wrote it, or name another file with --store"
+            )
+        for version in range(int(known) + 1, tables.SCHEMA_VERSION + 1):
+            for statement in added(version, connection.dialect):
+                connection.exec_driver_sql(statement)
+        meta = tables.meta
+        connection.execute(meta.update().where(meta.c.key == "schema_version").values(value=str(tables.SCHEMA_VERSION)))
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
@@ -373,7 +384,14 @@ def _schema_version(connection: Connection) -> str | None:
     meta = tables.meta.c
     if {column["name"] for column in sa.inspect(connection).get_columns("meta")} != {"key", "value"}:
         return None
-    return connection.execute(sa.select(meta.value).where(meta.key == "schema_version")).scalar()
+    # Of two programs that bring a server's database up to date the second one waits, and finds it done.
+    return connection.execute(sa.select(meta.value).where(meta.key == "schema_version").with_for_update()).scalar()
+
+
+def added(version: int, dialect: sa.Dialect) -> Iterator[str]:
+    """The statements that add to a store what schema `version` has and the one before it has not."""
+    for column in tables.ADDED[version]:
+        yield f"ALTER TABLE {column.table.name} ADD COLUMN {CreateColumn(column).compile(dialect=dialect)}"
 
 
 def _rows(connection: Connection, table: sa.Table, order: sa.Column[Any], run_id: int | None) -> list[RowMapping]:

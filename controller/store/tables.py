@@ -35,7 +35,8 @@ from sqlalchemy import (
 
 from rig.wire.messages import Channel
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 added the blaster's columns to `trial`."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -106,8 +107,8 @@ def _run_id() -> Column[int]:
     return Column("run_id", _ROW_ID, ForeignKey("run.id"), nullable=False, index=True)
 
 
-def _column(name: str, kind: Any, *, null: bool = False) -> Column[Any]:
-    return Column(name, kind, nullable=null)
+def _column(name: str, kind: Any, *, null: bool = False, default: str | None = None) -> Column[Any]:
+    return Column(name, kind, nullable=null, server_default=default)
 
 
 metadata = MetaData()
@@ -188,9 +189,17 @@ trial = Table(
     _column("since_fire", Integer, null=True),
     _column("gap_s", Double, null=True),
     _column("fired", Boolean),
+    _column("slot", Integer, null=True),
+    _column("loaded", Integer, null=True),
+    _column("toy", Text, default=""),
+    _column("round", Integer, null=True),
+    _column("insert", Integer, null=True),
     ForeignKeyConstraint(["run_id", "fill"], ["fill.run_id", "fill.number"]),
     UniqueConstraint("run_id", "number"),
 )
+
+ADDED: dict[int, tuple[Column[Any], ...]] = {2: (trial.c.slot, trial.c.loaded, trial.c.toy, trial.c.round, trial.c["insert"])}
+"""By version of the schema, the columns that it added to those of the version before."""
 
 event_ = Table(
     "event",

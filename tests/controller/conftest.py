@@ -38,13 +38,17 @@ _OBSERVED: dict[str, Any] = {
     "edges": ((48_000_100, "beam_a", 1), (48_900_000, "beam_a", 0)),
     "bins": (123, 4_194_303),
     "spoiled": "",
+    "slot": None,
+    "loaded": None,
+    "toy": "",
 }
 _PLACED: dict[str, Any] = {"fill": 1, "since_power_on": 1, "since_lid_close": 1, "since_fire": None, "gap_s": None}
-_STILL = {"no_run", "rejected", "aborted", "fault"}
+_PLACED |= {"round": None, "insert": None}
+_STILL = {"no_run", "rejected", "aborted", "fault", "held"}
 
 
 def make_trial(**changes: Any) -> Trial:
-    """Build one press; unless told, cards and roller time go with the verdict."""
+    """Build one trial, a press unless told otherwise; unless told, cards and roller time go with the verdict."""
     verdict = changes.get("verdict", "ok")
     implied: dict[str, Any] = {} if verdict == "ok" else {"cleared": 0}
     if verdict in _STILL:

@@ -36,6 +36,11 @@ NO_RUN = TrialRecord(
 )
 FIRE = replace(NO_RUN, verdict="ok", cleared=3, roller_ms=300)
 REJECTED = replace(NO_RUN, verdict="rejected", accepted=False)
+HELD = replace(NO_RUN, kind="insert", verdict="held", slot=1, loaded=1, toy="awake")
+BLAST = replace(HELD, verdict="blast", cleared=2, roller_ms=80, loaded=2)
+NOT_TAKEN = replace(HELD, verdict="rejected", accepted=False)
+WOKE = replace(HELD, kind="reset", verdict="held", slot=None, toy="asleep")
+EJECTED = replace(WOKE, verdict="ok", cleared=1, roller_ms=80, toy="awake")
 
 
 def counts(*records: TrialRecord | str) -> list[tuple[int, int, int | None]]:
@@ -63,6 +68,40 @@ def test_presses_are_counted_since_each_event() -> None:
 
 def test_a_press_that_the_toy_did_not_take_advances_nothing() -> None:
     assert counts(FIRE, REJECTED, NO_RUN) == [(1, 1, None), (2, 2, 1), (2, 2, 1)]
+
+
+def test_inserts_are_counted_as_presses_are_and_resets_are_not() -> None:
+    assert counts(BLAST, HELD, NOT_TAKEN, HELD, WOKE, HELD, BLAST, HELD) == [
+        (1, 1, None),
+        (2, 2, 1),
+        (3, 3, 2),  # the toy did not take it
+        (3, 3, 2),
+        (4, 4, 3),  # the reset only woke it
+        (4, 4, 3),
+        (5, 5, 4),
+        (6, 6, 1),
+    ]
+
+
+@pytest.mark.parametrize("verdict", ["ok", "partial", "latch_fault", "jam", "fault", "aborted"])
+def test_after_a_reset_that_may_have_ejected_nobody_knows_when_the_toy_let_go(verdict: str) -> None:
+    assert counts(BLAST, HELD, replace(EJECTED, verdict=verdict), HELD)[-1] == (3, 3, None)
+
+
+@pytest.mark.parametrize("reset", [WOKE, replace(WOKE, verdict="rejected", accepted=False), replace(EJECTED, tick=None)])
+def test_a_reset_that_cannot_have_ejected_changes_nothing(reset: TrialRecord) -> None:
+    assert counts(BLAST, HELD, reset, HELD)[-1] == (3, 3, 2)
+
+
+def test_a_loader_that_is_filled_is_a_hopper_that_is_closed() -> None:
+    assert counts(BLAST, "lid_close", HELD, HELD) == [(1, 1, None), (2, 1, 1), (3, 2, 2)]
+
+
+def test_round_and_insert_are_kept_with_the_trial() -> None:
+    trial, _ = History().place(HELD, 1, round=3, insert=2)
+    assert (trial.round, trial.insert) == (3, 2)
+    press, _ = History().place(NO_RUN, 1)
+    assert (press.round, press.insert) == (None, None)
 
 
 def test_the_gap_is_measured_in_mcu_time_between_actuations() -> None:

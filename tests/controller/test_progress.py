@@ -8,8 +8,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from controller.campaign import Progress
+from controller.campaigns.shared import Progress
+from controller.campaigns.words import WORDS
 from controller.progress import PLAIN_LINES, shown
+from rig.wire.messages import Launcher
 from tests.controller.conftest import make_trial
 
 
@@ -26,14 +28,21 @@ class SteppedClock:
         self.time_s += seconds
 
 
-def told(total: int, *, terminal: bool = False, verdicts: dict[int, str] | None = None, width: int = 200) -> str:
+def told(
+    total: int,
+    *,
+    terminal: bool = False,
+    verdicts: dict[int, str] | None = None,
+    width: int = 200,
+    launcher: Launcher = Launcher.roller,
+) -> str:
     out, clock = StringIO(), SteppedClock()
     console = Console(file=out, force_terminal=terminal, width=width, color_system=None)
     with shown(console, total, clock) as update:
         for done in range(1, total + 1):
             clock.sleep(0.5)
             trial = make_trial(number=done, verdict=(verdicts or {}).get(done, "ok"))
-            update(Progress(trial, done, total, dealt=2 * done))
+            update(Progress(trial, done, total, 2 * done, WORDS[launcher]))
     return out.getvalue()
 
 
@@ -62,6 +71,13 @@ def test_troubles_are_counted_from_the_beginning_and_named() -> None:
     assert "(jam 1, slip 2)" in lines[1]
     assert "(jam 1, slip 2, empty 1, rejected 1, fault 1)" in lines[-1]
     assert "no_run" not in "".join(lines), "a normal zero is no trouble"
+
+
+def test_a_blaster_is_told_of_in_its_own_words() -> None:
+    lines = told(20, verdicts={1: "held", 2: "partial", 3: "latch_fault", 4: "slip"}, launcher=Launcher.blast).splitlines()
+    assert lines[-1].startswith("20 of 20 inserts and resets, 40 cards (partial 1, latch_fault 1); ")
+    bar = told(20, terminal=True, launcher=Launcher.blast)
+    assert "20/20" in [line for line in bar.splitlines() if "inserts and resets" in line][-1]
 
 
 def test_a_plain_line_is_never_broken() -> None:

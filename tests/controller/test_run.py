@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from controller.campaign import Campaign, Progress
+from controller.campaigns.roller import RollerCampaign
+from controller.campaigns.shared import Progress
 from controller.run import Outcome, conduct
 from controller.signals import StopFlag
 from controller.store.records import raw_sha256
@@ -73,8 +74,15 @@ def ran(
     **campaign: Any,
 ) -> Outcome:
     settings: dict[str, Any] = {"pace_s": 2.0, "fill": 83, "drive": Wiring.button} | campaign
-    planned = Campaign(trials, **settings)
-    return conduct(*(rig, store, planned), kind="press", dut="x", stop=stop or StopFlag(), on_progress=on_progress, on_safe=on_safe)
+    planned = RollerCampaign(trials, **settings)
+    return conduct(
+        *(rig, store, lambda launcher, settings: planned),
+        kind="press",
+        dut="x",
+        stop=stop or StopFlag(),
+        on_progress=on_progress,
+        on_safe=on_safe,
+    )
 
 
 def board_on(rig: Rig) -> Board:

@@ -15,6 +15,7 @@ from tests.controller.conftest import make_trial
         ("ok", Exit.passed),
         ("no_run", Exit.passed),
         ("jam", Exit.passed),
+        ("held blast held partial ok latch_fault ok", Exit.passed),
         ("rejected fault aborted slip", Exit.inconclusive),
         ("ok " * 19 + "fault", Exit.passed),
         ("ok " * 18 + "fault", Exit.inconclusive),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller.campaign import Campaign
+from controller.campaigns.roller import RollerCampaign
 from controller.run import Outcome, conduct
 from controller.signals import StopFlag
 from controller.store.records import RunData
@@ -146,8 +146,15 @@ def over_a_bad_line(url: str, trials: int, *, drive: str = "button", pace_s: flo
             plant = WatchedPlant(bench.plant)
             bench.plant = plant
             decision = "hazard" if drive == "direct" else None
-            campaign = Campaign(trials, pace_s, 83, Wiring[drive], decision=decision, decision_seed=rig.seed)
-            outcome = conduct(rig, store, campaign, kind="demo", dut="x", stop=StopFlag(), on_progress=lambda progress: None)
+            campaign = RollerCampaign(trials, pace_s, 83, Wiring[drive], decision=decision, decision_seed=rig.seed)
+            outcome = conduct(
+                *(rig, store, lambda launcher, settings: campaign),
+                kind="demo",
+                dut="x",
+                stop=StopFlag(),
+                drive=campaign.drive,
+                on_progress=lambda progress: None,
+            )
             return Lossy(
                 outcome,
                 store.load(outcome.run_id),

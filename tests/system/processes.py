@@ -25,7 +25,7 @@ from controller.store.store import Store
 from rig.twin.avr import CYCLE_HZ, STATS_DIRECTORY
 from rig.wire import codec
 from rig.wire.frame import Frame, Framer
-from rig.wire.messages import BAUD, LEASE_MS, STOP_RUN, Boot, Press, Reason, Status, TrialEnd
+from rig.wire.messages import BAUD, LEASE_MS, STOP_RUN, Boot, Insert, Press, Reason, Reset, Status, TrialEnd
 from tests.system.conftest import LAUNCHRIG
 from tests.system.test_vcd import Wave, read
 from tests.twins import TAME
@@ -34,8 +34,11 @@ MS = CYCLE_HZ // 1000
 PATIENCE_S = 300.0  # for anything that takes seconds on a quiet machine
 TWIN = f"{TAME.replace('p_fire=1', 'p_fire=0.9')}&bootloader=none"
 PACE_S = 1.2
-LAUNCH, POWER = "A2", "A5"
-OUTPUTS = ("D3", "D4", "D5", "D6", "D7", "D9", "D10", "D11", "D12", LAUNCH, POWER)
+POWER = "A5"
+COILS = ("D5", "D6", "D7", "D9", "D10", "D11", "D12", "A2")
+"""Slot solenoids, reset button, launch button: of each trial exactly one of them goes on."""
+OUTPUTS = ("D3", "D4", *COILS, POWER)
+COMMANDS = (Press, Insert, Reset)  # that begin a trial
 ACTUATION_CYCLES = 20 * 16  # from the pin to the tick that is told of it, at most
 LEASE = LEASE_MS * MS + 2 * MS
 
@@ -148,8 +151,8 @@ def trials_of(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"^(\d+): ", text, re.MULTILINE))
 
 
-def ended_by_signals(port: str, store: Path, moment: Moment, numbers: Sequence[int]) -> Ended:
-    process = subprocess.Popen(press(port, store), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def ended_by_signals(command: Sequence[str], store: Path, moment: Moment, numbers: Sequence[int]) -> Ended:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     said = ""
     wait_for_start(process.pid, store, moment)
@@ -168,11 +171,11 @@ def ended_by_signals(port: str, store: Path, moment: Moment, numbers: Sequence[i
     return Ended(moment, process.returncode, said, complained, trials_of(said), time.monotonic() - asked, len(runs_of(store)))
 
 
-def ended_by_terminal(port: str, store: Path, moment: Moment) -> Ended:
+def ended_by_terminal(command: Sequence[str], store: Path, moment: Moment) -> Ended:
     """In a terminal of its own, which is closed."""
     master, slave = os.openpty()
-    command = ["setsid", "--ctty", *press(port, store)]  # no fork, so that the process is the terminal's session leader
-    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
+    leading = ["setsid", "--ctty", *command]  # no fork, so that the process is the terminal's session leader
+    process = subprocess.Popen(leading, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     said = ""
     wait_for_start(process.pid, store, moment)
@@ -185,10 +188,10 @@ def ended_by_terminal(port: str, store: Path, moment: Moment) -> Ended:
     return Ended(moment, code, said, "", trials_of(said), time.monotonic() - asked, len(runs_of(store)))
 
 
-def end(ending: str, port: str, store: Path, moment: Moment) -> Ended:
+def end(ending: str, command: Sequence[str], store: Path, moment: Moment) -> Ended:
     if ending == "terminal":
-        return ended_by_terminal(port, store, moment)
-    return ended_by_signals(port, store, moment, SIGNALS.get(ending, TWICE))
+        return ended_by_terminal(command, store, moment)
+    return ended_by_signals(command, store, moment, SIGNALS.get(ending, TWICE))
 
 
 # ---------------------------------------------------------------------- what the pins say
@@ -274,8 +277,11 @@ class Life:
     begin: int
     finish: int
 
-    def _mine(self, line: Sequence[Told], kind: type) -> list[Told]:
-        return [told for told in line if self.begin <= told.cycle < self.finish and told.of(kind)]
+    def _mine(self, line: Sequence[Told], *kinds: type) -> list[Told]:
+        return [told for told in line if self.begin <= told.cycle < self.finish and any(map(told.of, kinds))]
+
+    def _commands(self) -> list[Told]:
+        return self._mine(self.pins.host, *COMMANDS)
 
     @property
     def last_heard(self) -> int:
@@ -285,8 +291,8 @@ class Life:
 
     @property
     def pushes(self) -> list[int]:
-        """Cycles at which the launch button was pushed."""
-        return self.pins.rises(LAUNCH, self.begin, self.finish)
+        """Cycles at which a button or a card was pushed."""
+        return sorted(cycle for coil in COILS for cycle in self.pins.rises(coil, self.begin, self.finish))
 
     @property
     def eighth_zero(self) -> int | None:
@@ -304,7 +310,7 @@ class Life:
 
     def open_trial(self) -> int | None:
         """The trial in flight as the host fell silent; None between trials."""
-        commanded = [codec.unpack(Press, told.frame.payload).trial for told in self._mine(self.pins.host, Press)]
+        commanded = [int.from_bytes(told.frame.payload[:4], "little") for told in self._commands()]  # each begins with its number
         over = {
             codec.unpack(TrialEnd, told.frame.payload).trial
             for told in self._mine(self.pins.board, TrialEnd)
@@ -324,10 +330,10 @@ class Life:
         """Where the host fell silent."""
         trial = self.open_trial()
         if trial is None:
-            return "between trials" if self._mine(self.pins.host, Press) else "set-up"
-        if LAUNCH in self.pins.on(self.last_heard):
+            return "between trials" if self._commands() else "set-up"
+        if self.pins.on(self.last_heard).intersection(COILS):
             return "button down"
-        begun = [told.cycle for told in self._mine(self.pins.host, Press)][-1]
+        begun = self._commands()[-1].cycle
         return "in a trial" if any(push > begun for push in self.pushes) else "before the press"
 
 
@@ -374,7 +380,7 @@ def played(ending: str, moments: Sequence[Moment], where: Path) -> Round:
     with twin(vcd) as port:
         ends = []
         for moment in moments:
-            ends.append(end(ending, port, path, moment))
+            ends.append(end(ending, press(port, path), path, moment))
             time.sleep(2 * LEASE_MS / 1000)  # the next one that opens the port resets the board
         last = subprocess.run(press(port, path, 1), capture_output=True, check=False, timeout=PATIENCE_S)
     lives = {life.boot_count: life for life in Pins(vcd).lives()}
@@ -435,7 +441,7 @@ def judge_store(case: Case, run: RunData) -> None:
 
 
 def judge_pins(case: Case, run: RunData, life: Life) -> None:
-    """The outputs are off, and each push of the button belongs to exactly one trial."""
+    """The outputs are off, and each push of a button or a card belongs to exactly one trial."""
     pins, trial = life.pins, life.open_trial()
     if case.ending == "KILL":
         lapsed = trial is not None and life.reason_of(trial) in (Reason.lease, None)

@@ -83,7 +83,7 @@ def test_a_store_of_another_schema_names_both_versions(tmp_path: Path) -> None:
     with sqlite3.connect(path) as other:
         other.execute("UPDATE meta SET value = '99'")
     other.close()
-    assert "has store schema 99 where this launchrig needs 1" in refusal(path)
+    assert "has store schema 99 where this launchrig needs 2" in refusal(path)
 
 
 def test_a_directory_is_refused_with_a_file_name_to_use(tmp_path: Path) -> None:

@@ -4,100 +4,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from itertools import groupby, pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from controller.campaign import MOST_IN_BURST, SLIPS_BEFORE_LOOK, UNTIL_FIRE, WASTED_BEFORE_END, Bursts, Campaign
-from controller.run import Outcome, conduct
-from controller.signals import StopFlag
-from controller.store.records import RunData, Trial
-from controller.store.store import Store
+from controller.campaigns.roller import SLIPS_BEFORE_LOOK
+from controller.campaigns.shared import UNTIL_FIRE, WASTED_BEFORE_END
 from controller.verdict import Exit
-from rig.open import open_rig
 from rig.operator import Wait
-from rig.rig import Rig
 from rig.twin.bench import CLEAN_S, CLEAR_S, TwinOperator
 from rig.wire.messages import TICK_HZ, Wiring
+from tests.controller.campaigns.conftest import Conduct
 from tests.twins import TAME, bench_of
 
 LATE = 2 * TICK_HZ // 1000 + TICK_HZ // 10_000  # the MCU acts on its 2 ms tick
 FAULTY = "twin:roller?seed=11&brain=iid&p_fire=0.7&stick=0.1"
-
-
-class Conducted:
-    """A campaign that was run on a twin, as the store has it and as it truly was."""
-
-    def __init__(self, rig: Rig, store: Store, outcome: Outcome) -> None:
-        self.outcome = outcome
-        self.data: RunData = store.load(outcome.run_id)
-        assert rig.truth is not None
-        told = rig.truth([(trial.number, trial.tick) for trial in self.trials], outcome.stretches)
-        self.truth: list[dict[str, Any]] = told["trials"]
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        return self.data.trials
-
-    def ticks(self, kind: str, **data: int) -> list[int]:
-        return [e.tick for e in self.data.events if e.kind == kind and e.data == data and e.tick is not None]
-
-
-Conduct = Callable[..., Conducted]
-
-
-@pytest.fixture
-def conducted(tmp_path: Path) -> Iterator[Conduct]:
-    """Runs a campaign on the twin of that URL; `operator` makes another person of its bench."""
-    rigs: list[Rig] = []
-    with Store.open(tmp_path / "runs.sqlite") as store:
-
-        def run(url: str, trials: int, *, operator: Callable[[Rig], Any] | None = None, **campaign: Any) -> Conducted:
-            rig = open_rig(url)
-            rigs.append(rig)
-            if operator:
-                rig.operator = operator(rig)
-            settings: dict[str, Any] = {"pace_s": 3.0, "fill": 83, "drive": Wiring.button} | campaign
-            outcome = conduct(
-                rig, store, Campaign(trials, **settings), kind="demo", dut="x", stop=StopFlag(), on_progress=lambda progress: None
-            )
-            return Conducted(rig, store, outcome)
-
-        yield run
-        for rig in rigs:
-            rig.close()
-
-
-# ---------------------------------------------------------------------- bursts
-
-
-def places(sizes: tuple[int, ...], fires: str) -> list[tuple[int, int]]:
-    """(burst, index) of each press of `fires`, in which F is a fire."""
-    bursts, found = Bursts(sizes), []
-    for press in fires:
-        found.append((bursts.number, bursts.index))
-        bursts.step(press == "F")
-    return found
-
-
-def test_bursts_take_their_sizes_in_turn_whatever_fires() -> None:
-    assert places((1, 2, 3), "F.F.F..F") == [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2), (4, 0), (5, 0)]
-
-
-def test_a_burst_until_fire_ends_with_it() -> None:
-    assert places((UNTIL_FIRE,), "F..FF") == [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0)]
-
-
-def test_a_burst_until_fire_that_never_fires_ends_at_the_cap() -> None:
-    indices = [index for _, index in places((UNTIL_FIRE,), "." * (MOST_IN_BURST + 1))]
-    assert indices == [*range(MOST_IN_BURST), 0]
-
-
-def test_bursts_until_fire_and_of_a_size_can_follow_each_other() -> None:
-    assert places((UNTIL_FIRE, 2), ".FF.F") == [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0)]
 
 
 def test_the_places_in_bursts_are_stored_as_they_were_pressed(conducted: Conduct) -> None:
