@@ -53,9 +53,7 @@ def launcher_on(
 ) -> Driver:
     """A launcher connected to `rig`; not prepared."""
     kept: list[Happening] = [] if happenings is None else happenings
-    return Driver(
-        rig.link, drive=drive, on_happening=kept.append, nonce=rig.nonce, new_uuid=rig.new_uuid, stop_asked=stop_asked
-    )
+    return Driver(rig.link, drive=drive, on_happening=kept.append, nonce=rig.nonce, new_uuid=rig.new_uuid, stop_asked=stop_asked)
 
 
 class OtherLink:

@@ -26,7 +26,10 @@ BURSTS = (1,)
 ORDER = "random"
 
 EJECTIONS = 3
-"""Resets after which a person takes out what is still in the slots."""
+"""Resets after which a person takes out what is still in the slots.
+
+Once an ejection seemed partial, the first reset that ejects nothing is the last: the card that is missing may have flown unseen on
+top of another, and then more resets would eject nothing either."""
 
 REST_TICKS = TICK_HZ
 """From the end of a trial to the reset that follows it."""
@@ -130,6 +133,7 @@ class Inserts:
         self._slot = 0  # the one that is next
         self._wakes = False  # the next reset is to wake the toy, not to empty it
         self._ejections = 0  # resets that the toy took while it is being emptied
+        self._seems_partial = False
         self._met_asleep = False
         self._told = False  # that it cannot be known whether the toy sleeps
 
@@ -154,6 +158,7 @@ class Inserts:
     def _censor(self, why: str, trial: Trial | None = None) -> None:
         self._rounds.end(why, trial)
         self._stage, self._ejections, self._met_asleep, self._wakes = Stage.eject, 0, False, False
+        self._seems_partial = why == "partial"
 
     def moment(self) -> int:
         """As the grid says, but for a reset that comes before the insert, or as soon as a trial is over."""
@@ -231,7 +236,8 @@ class Inserts:
         if trial.verdict == "held" and not self._met_asleep:
             self._met_asleep = True  # it only woke: the same again
             return
-        self._ejections += 1
+        self._ejections = EJECTIONS if self._seems_partial and not trial.cleared else self._ejections + 1
+        self._seems_partial |= trial.verdict == "partial"
         is_out = trial.roller_ms > 0 and not self._frame.driver.books.cards
         if is_out or self._ejections >= EJECTIONS:
             self._stage = Stage.refill

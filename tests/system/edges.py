@@ -78,6 +78,7 @@ class EdgeBoard(Board):
         self.ends: list[TrialEnd] = []
         super().__init__(TwinLink(bench), self.keep, nonce=lambda: 7, new_uuid=lambda: bytes(range(16)), stop_asked=lambda: False)
         self.run_to(bench.avr.cycle + 50 * MS)  # READY is followed by the levels
+        self.at_first = self.counters()  # while a board takes its name it answers late, and is asked again
         for edges in self.edges.values():
             edges.clear()
         self.trials.clear()

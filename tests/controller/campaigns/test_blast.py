@@ -102,9 +102,9 @@ def test_after_a_partial_ejection_resets_follow_until_everything_is_out(blasted:
         resets = [trial for trial in trials if trial.kind == "reset"]
         last = resets[-1] if resets else trials[-1]
         assert len(resets) <= EJECTIONS
-        assert last.verdict in ("blast", "ok") or len(resets) == EJECTIONS
+        seemed_partial = any(trial.verdict == "partial" for trial in trials)
+        assert last.verdict in ("blast", "ok") or len(resets) == EJECTIONS or (seemed_partial and not last.cleared)
         assert [trial.verdict == "ok" for trial in resets[:-1]] == [False] * len(resets[:-1])
-    assert any(len([trial for trial in trials if trial.kind == "reset"]) == EJECTIONS for trials in rounds_of(run))
     assert {fill.difference for fill in run.data.fills} == {0}
 
 
@@ -135,6 +135,9 @@ def test_a_double_feed_shows_as_a_difference_in_the_ledger(blasted: Conduct) -> 
         missed[trial.fill] += true["double_feeds"]
         assert trial.cleared == true["cleared"] - true["double_feeds"]
     assert missed.total() > 3
+    for trials in rounds_of(run)[:-1]:  # the card that is missing has flown: one reset tells as much as three
+        kinds_of = [trial.kind for trial in trials if trial.kind == "reset" or trial.verdict == "partial"]
+        assert kinds_of in ([], ["insert", "reset"])
     assert {fill.number: fill.difference for fill in run.data.fills} == {n: missed[n] for n in missed}
 
 
