@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `launchrig`: options in, one clear line out, and the exit code that a shell can act on.
 
-The only module that imports typer. What the commands do lives elsewhere; here is only how they are asked for.
+The only package that imports typer. What the commands do lives elsewhere; here is only how they are asked for.
 """
 
 from __future__ import annotations
@@ -13,21 +13,40 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from controller import durations
+from controller.cli.options import (
+    MAX_TRIALS,
+    BrainOption,
+    BurstOption,
+    DriveOption,
+    DutOption,
+    FillOption,
+    OperatorOption,
+    OrderOption,
+    PaceOption,
+    RigOption,
+    RunArgument,
+    SeedOption,
+    SlotsOption,
+    StoreOption,
+    VcdOption,
+    a_drive,
+    a_launcher,
+    a_run,
+    new_console,
+    refuse_beside,
+    store_name,
+    whole_number,
+)
 from controller.errors import RefusedError
 from controller.streams import finish, make_lasting
 from controller.verdict import Exit
 from rig import __version__
-from rig.brains import MODELS
 from rig.errors import RigError, StopAskedError
 from rig.slots import MOST_SLOTS
 
 EXIT_CODES = """Exit codes: 0 pass; 1 limits failed; 2 usage or bad input; 3 inconclusive; 4 aborted; 5 rig fault."""
 INTERRUPTED = 130  # what typer makes of KeyboardInterrupt
-MAX_TRIALS = 10_000_000
-MAX_CARDS = 200
 
 app = typer.Typer(
     name="launchrig",
@@ -40,156 +59,6 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs in the store.", epilog=EXIT_CODES, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
-
-
-# ---------------------------------------------------------------------- what options may hold
-
-
-def _whole(low: int, high: int, unit: str = "") -> object:
-    def parse(text: str | int) -> int:
-        try:
-            value = int(str(text))
-        except ValueError:
-            value = low - 1
-        if not low <= value <= high:
-            raise typer.BadParameter(f"{text!r} is not a whole number{unit and f' of {unit}'} from {low} to {high}")
-        return value
-
-    return parse
-
-
-def _pace(text: str | float) -> float:
-    try:
-        value = durations.parse_s(str(text))
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    if not 0.2 <= value <= 3600:
-        raise typer.BadParameter(f"{text!r} is outside 200ms to 1h")
-    return value
-
-
-def _dut(text: str) -> str:
-    if not text.strip() or len(text) > 200 or not text.isprintable():
-        raise typer.BadParameter("a name of 1 to 200 printable characters is needed, without line breaks")
-    return text
-
-
-def _drive(text: str) -> str:
-    if text not in ("button", "direct"):
-        raise typer.BadParameter(f"{text!r} is neither button (the toy decides) nor direct (the rig runs the roller)")
-    return text
-
-
-def _launcher(text: str) -> str:
-    if text not in ("roller", "blast"):
-        raise typer.BadParameter(f"{text!r} is neither roller nor blast")
-    return text
-
-
-def _brain(text: str) -> str:
-    if text not in MODELS:
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(MODELS)}")
-    return text
-
-
-def _burst(text: str) -> str:
-    if not all(part == "fire" or (part.isascii() and part.isdecimal() and 1 <= int(part) <= 100) for part in text.split(",")):
-        raise typer.BadParameter(f"{text!r} is no list of burst sizes; write for example 1 or 1,2,4 or 1,fire")
-    return text
-
-
-def _order(text: str) -> str:
-    from controller.campaigns.orders import parse_order
-
-    try:
-        parse_order(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    return text
-
-
-RigOption = Annotated[
-    str,
-    typer.Option(
-        "--rig",
-        help="twin:roller?seed=7, twin:blast, /dev/ttyACM0, COM3, board:UUID, rfc2217://host:port, socket://host:port; "
-        "or faulty+ any.",
-    ),
-]
-SeedOption = Annotated[
-    int | None,
-    typer.Option("--seed", parser=_whole(0, 2**63 - 1), help="Seed of the twin; sets the one in its URL."),
-]
-DriveOption = Annotated[
-    str, typer.Option("--drive", parser=_drive, help="button: the toy decides; direct: the rig runs the roller.")
-]
-PaceOption = Annotated[
-    float, typer.Option("--pace", parser=_pace, help="Time from press to press, or from insert to insert, such as 3s or 500ms.")
-]
-FillOption = Annotated[
-    int | None,
-    typer.Option(
-        "--fill",
-        parser=_whole(1, MAX_CARDS, "cards"),
-        help="Cards in one load of the hopper, default 83; of a blaster's loader, default one for each slot.",
-    ),
-]
-DutOption = Annotated[str, typer.Option("--dut", parser=_dut, help="Name or serial number of the device under test.")]
-BurstOption = Annotated[
-    str | None,
-    typer.Option(
-        "--burst",
-        parser=_burst,
-        help="Presses, or inserts, owed by one game event, sizes in turn; fire: until one fires. Default 1,2,4; for a blaster 1.",
-    ),
-]
-OrderOption = Annotated[
-    str | None,
-    typer.Option(
-        "--order", parser=_order, help="Blaster: order of the slots: random (default), sequential, fixed, or such as fixed:3,1,2."
-    ),
-]
-SlotsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--slots", parser=_whole(1, MOST_SLOTS, "slots"), help="Blaster: refuse a bench that has another number of slots wired."
-    ),
-]
-BrainOption = Annotated[
-    str | None,
-    typer.Option("--brain", parser=_brain, help="direct: the model that decides (iid, hazard, sequence); default the rig's."),
-]
-OperatorOption = Annotated[str, typer.Option("--operator", help="auto, console or none: who reloads and clears the mouth.")]
-VcdOption = Annotated[Path | None, typer.Option("--vcd", help="Write the twin's pins and beams for GTKWave or PulseView.")]
-StoreOption = Annotated[
-    str | None, typer.Option("--store", help="Path or URL of the store; default $LAUNCHRIG_STORE, else ./runs.sqlite.")
-]
-
-
-def _console() -> Console:
-    """A terminal's own width; elsewhere wide enough that no table breaks a line."""
-    return Console(soft_wrap=True, width=None if sys.stdout.isatty() else 240)
-
-
-def _store(option: str | None) -> str:
-    return option or os.environ.get("LAUNCHRIG_STORE") or "runs.sqlite"
-
-
-def _run_ref(text: str) -> str:
-    if text != "last" and not (text.isascii() and text.isdecimal() and len(text) < 18):
-        raise typer.BadParameter(f"{text!r} is no run: a run is a number from `launchrig runs list`, or last")
-    return text
-
-
-def _refuse_beside(option: str, context: typer.Context, fitting: set[str]) -> None:
-    """Refuse whatever was given beside `option` that would do nothing; `fitting` are names of parameters."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in fitting:
-            raise RefusedError(f"{context.command.name}: {parameter.opts[0]} does nothing beside {option}; leave one of them away")
-
-
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", parser=_run_ref, help="Run id, or last.")]
 
 
 def _version(asked: bool) -> None:
@@ -216,7 +85,7 @@ def demo(
         typer.Option(
             "--trials",
             "--presses",
-            parser=_whole(1, MAX_TRIALS, "trials"),
+            parser=whole_number(1, MAX_TRIALS, "trials"),
             help="Trials to make: presses; of a blaster inserts and resets.",
         ),
     ] = 2000,
@@ -242,12 +111,12 @@ def demo(
 
     bursts = burst and tuple(0 if size == "fire" else int(size) for size in burst.split(","))
     wanted = Wanted("demo", trials, pace, drive, fill, bursts or None, brain, order, slots)
-    raise typer.Exit(run_demo(DemoRequest(wanted, rig, seed, dut, out, operator, vcd), _console()))
+    raise typer.Exit(run_demo(DemoRequest(wanted, rig, seed, dut, out, operator, vcd), new_console()))
 
 
 @app.command(epilog=EXIT_CODES)
 def press(
-    count: Annotated[int, typer.Argument(metavar="N", parser=_whole(1, MAX_TRIALS, "presses"), help="Presses to make.")] = 1,
+    count: Annotated[int, typer.Argument(metavar="N", parser=whole_number(1, MAX_TRIALS, "presses"), help="Presses to make.")] = 1,
     rig: RigOption = "twin:roller",
     seed: SeedOption = None,
     drive: DriveOption = "button",
@@ -264,14 +133,16 @@ def press(
     from controller.demo import DemoRequest, by_hand
 
     wanted = Wanted("press", count, pace, drive, fill, brain=brain)
-    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), _store(store), _console()))
+    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), store_name(store), new_console()))
 
 
 @app.command(epilog=EXIT_CODES)
 def insert(
     slot: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[SLOT]...", parser=_whole(1, MOST_SLOTS), help="Slots, one after the other; default the next one."),
+        typer.Argument(
+            metavar="[SLOT]...", parser=whole_number(1, MOST_SLOTS), help="Slots, one after the other; default the next one."
+        ),
     ] = None,
     until_blast: Annotated[
         bool, typer.Option("--until-blast", help="Go on until the toy lets go, through all slots at most.")
@@ -294,12 +165,12 @@ def insert(
     from controller.demo import DemoRequest, by_hand
 
     wanted = Wanted("insert", len(slot or ()) or 1, pace, fill=fill, into=tuple(slot or ()), until_blast=until_blast)
-    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), _store(store), _console()))
+    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), store_name(store), new_console()))
 
 
 @app.command(epilog=EXIT_CODES)
 def reset(
-    count: Annotated[int, typer.Argument(metavar="N", parser=_whole(1, MAX_TRIALS, "resets"), help="Resets to make.")] = 1,
+    count: Annotated[int, typer.Argument(metavar="N", parser=whole_number(1, MAX_TRIALS, "resets"), help="Resets to make.")] = 1,
     rig: RigOption = "twin:blast",
     seed: SeedOption = None,
     pace: PaceOption = 3.0,
@@ -317,7 +188,7 @@ def reset(
     from controller.demo import DemoRequest, by_hand
 
     wanted = Wanted("reset", count, pace)
-    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), _store(store), _console()))
+    raise typer.Exit(by_hand(DemoRequest(wanted, rig, seed, dut, Path(), operator, vcd), store_name(store), new_console()))
 
 
 @runs.command("list", epilog=EXIT_CODES)
@@ -325,7 +196,7 @@ def runs_list(store: StoreOption = None) -> None:
     """Every run in the store, oldest first."""
     from controller.history import list_runs
 
-    list_runs(_store(store), _console())
+    list_runs(store_name(store), new_console())
 
 
 @runs.command("show", epilog=EXIT_CODES)
@@ -333,19 +204,19 @@ def runs_show(run: RunArgument = "last", store: StoreOption = None) -> None:
     """One run: verdicts, ledger, losses, provenance."""
     from controller.history import show_run
 
-    show_run(_store(store), run, _console())
+    show_run(store_name(store), run, new_console())
 
 
 @app.command(epilog=EXIT_CODES)
 def calibrate(
-    run: Annotated[list[str], typer.Argument(metavar="RUN...", parser=_run_ref, help="Run ids, or last.")],
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", parser=a_run, help="Run ids, or last.")],
     out: Annotated[Path, typer.Option("-o", "--output", help="Where to write the odds.")],
     store: StoreOption = None,
 ) -> None:
     """Fit the probability model to one or more runs of the same launcher and write odds.json."""
     from controller.products import make_odds
 
-    make_odds(_store(store), run, out, _console())
+    make_odds(store_name(store), run, out, new_console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -357,7 +228,7 @@ def report(
     """Write one self-contained HTML page about a run."""
     from controller.products import make_report
 
-    make_report(_store(store), run, out, _console())
+    make_report(store_name(store), run, out, new_console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -377,8 +248,8 @@ def twin(
     if listing == pty:
         raise RefusedError("twin: say one of --list and --pty")
     if listing:
-        _refuse_beside("--list", context, {"listing", "url"})
-    console = _console()
+        refuse_beside("--list", context, {"listing", "url"})
+    console = new_console()
     if listing:
         list_parameters(url, console)
         return
@@ -394,7 +265,7 @@ def flash(
     """Program a board with avrdude, verify it, and wait until it says what it runs."""
     from controller.flashing import flash_board
 
-    flash_board(port, hex_file, foreign, _console())
+    flash_board(port, hex_file, foreign, new_console())
 
 
 @app.command(epilog=EXIT_CODES)
@@ -405,7 +276,7 @@ def doctor(
     frames: Annotated[
         int,
         typer.Option(
-            "--frames", parser=_whole(0, 10_000, "frames"), help="Frames echoed at each rate of the link test; 0: no test."
+            "--frames", parser=whole_number(0, 10_000, "frames"), help="Frames echoed at each rate of the link test; 0: no test."
         ),
     ] = 20,
     udev: Annotated[bool, typer.Option("--udev", help="Print the udev rule, and how to install it, and do nothing else.")] = False,
@@ -418,17 +289,17 @@ def doctor(
     from rig.udev import rule
 
     if udev:
-        _refuse_beside("--udev", context, {"udev"})
+        refuse_beside("--udev", context, {"udev"})
         print(rule(), end="")
         return
-    raise typer.Exit(examine(rig, frames, json_wanted, _console()))
+    raise typer.Exit(examine(rig, frames, json_wanted, new_console()))
 
 
 @app.command(epilog=EXIT_CODES)
 def selftest(
     rig: RigOption,
     drive: Annotated[
-        str | None, typer.Option("--drive", parser=_drive, help="button or direct; default the wiring that the board has stored.")
+        str | None, typer.Option("--drive", parser=a_drive, help="button or direct; default the wiring that the board has stored.")
     ] = None,
     operator: OperatorOption = "auto",
     press: Annotated[bool, typer.Option("--press", help="Press the toy's button, too; a blaster's reset. Cards may fly.")] = False,
@@ -446,22 +317,22 @@ def selftest(
     from rig.wire.messages import Wiring
 
     chosen = Wiring[drive] if drive else None
-    raise typer.Exit(exercise(SelftestRequest(rig, chosen, operator, press, json_wanted), _console()))
+    raise typer.Exit(exercise(SelftestRequest(rig, chosen, operator, press, json_wanted), new_console()))
 
 
 @app.command(epilog=EXIT_CODES)
 def bench(
     rig: RigOption,
     launcher: Annotated[
-        str | None, typer.Option("--launcher", parser=_launcher, help="The machine on the bench: roller or blast.")
+        str | None, typer.Option("--launcher", parser=a_launcher, help="The machine on the bench: roller or blast.")
     ] = None,
     slots: Annotated[
         int | None,
-        typer.Option("--slots", parser=_whole(1, MOST_SLOTS, "slots"), help="Slot solenoids that are wired, from slot 1 on."),
+        typer.Option("--slots", parser=whole_number(1, MOST_SLOTS, "slots"), help="Slot solenoids that are wired, from slot 1 on."),
     ] = None,
     wiring: Annotated[
         str | None,
-        typer.Option("--wiring", parser=_drive, help="button: the toy decides; direct: the rig runs the roller."),
+        typer.Option("--wiring", parser=a_drive, help="button: the toy decides; direct: the rig runs the roller."),
     ] = None,
     json_wanted: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> None:
@@ -475,7 +346,7 @@ def bench(
 
     machine = Launcher[launcher] if launcher else None
     wired = Wiring[wiring] if wiring else None
-    raise typer.Exit(tell_or_set(BenchRequest(rig, machine, slots, wired, json_wanted), _console()))
+    raise typer.Exit(tell_or_set(BenchRequest(rig, machine, slots, wired, json_wanted), new_console()))
 
 
 # ---------------------------------------------------------------------- errors
