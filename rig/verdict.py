@@ -116,13 +116,14 @@ _PRESS: tuple[_Rule, ...] = (
 )
 
 
-def _ejection(whole: Verdict) -> tuple[_Rule, ...]:
-    """The rules for a trial of the blaster, in which `whole` is the name of everything loaded having flown."""
+def _ejection(whole: Verdict, *, surplus: bool) -> tuple[_Rule, ...]:
+    """The rules for a trial of the blaster, in which `whole` is the name of everything loaded having flown; with `surplus` of
+    more than that, too: a reset ejects whatever is there, and the books need not know of it."""
     return (
         (lambda seen: not seen.accepted and not seen.driven_ms and not seen.moved, Verdict.rejected),
         (lambda seen: not seen.accepted, Verdict.fault),
-        (lambda seen: seen.cleared > seen.loaded, Verdict.fault),
-        (lambda seen: seen.driven_ms > 0 and seen.cleared == seen.loaded, whole),
+        (lambda seen: seen.cleared > seen.loaded and not surplus, Verdict.fault),
+        (lambda seen: seen.driven_ms > 0 and seen.cleared >= seen.loaded, whole),
         (lambda seen: seen.driven_ms > 0 and seen.cleared > 0, Verdict.partial),
         (lambda seen: seen.driven_ms > 0, Verdict.latch_fault),
         (lambda seen: seen.moved, Verdict.fault),
@@ -130,7 +131,11 @@ def _ejection(whole: Verdict) -> tuple[_Rule, ...]:
     )
 
 
-_RULES: Mapping[str, tuple[_Rule, ...]] = {"press": _PRESS, "insert": _ejection(Verdict.blast), "reset": _ejection(Verdict.ok)}
+_RULES: Mapping[str, tuple[_Rule, ...]] = {
+    "press": _PRESS,
+    "insert": _ejection(Verdict.blast, surplus=False),
+    "reset": _ejection(Verdict.ok, surplus=True),
+}
 """By kind of trial, what is made of one that nothing cut short; the first rule that holds decides."""
 
 _JAMS_UNDRIVEN = frozenset({"insert", "reset"})

@@ -117,7 +117,7 @@ def cards(number: int) -> tuple[tuple[int, str, int], ...]:
         (Verdict.blast, Verdict.ok, {"loaded": 2, "bins": LATCH, "edges": cards(2)}),
         (Verdict.partial, Verdict.partial, {"loaded": 2, "bins": LATCH, "edges": cards(1)}),
         (Verdict.latch_fault, Verdict.latch_fault, {"loaded": 1, "bins": LATCH}),
-        (Verdict.fault, Verdict.fault, {"loaded": 1, "bins": LATCH, "edges": cards(2)}),
+        (Verdict.fault, Verdict.ok, {"loaded": 1, "bins": LATCH, "edges": cards(2)}),
         (Verdict.fault, Verdict.fault, {"loaded": 2, "edges": cards(2)}),
         (Verdict.fault, Verdict.fault, {"loaded": 2, "edges": cards(1)}),
         (Verdict.rejected, Verdict.rejected, {"loaded": 2, "sounds": False}),

@@ -67,7 +67,7 @@ def echo(payload: int, elf: Path | None = None, seed: int = 1) -> EchoRun:
             if bench.clock.now() > began + 10 + payload / 1000:
                 break
         seconds = bench.clock.now() - began
-        losses = {name: n for name, n in board.counters().items() if n}
+        losses = {name: n - board.at_first[name] for name, n in board.counters().items() if n != board.at_first[name]}
         stats = bench.avr.stats()
         assert stats.cycles / CYCLE_HZ >= seconds
         return EchoRun(len(sent) * MAX_PAYLOAD, echoed == sent, seconds, losses, stats.rx_overruns)

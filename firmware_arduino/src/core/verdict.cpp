@@ -85,13 +85,16 @@ void VerdictMachine::rolled(Outcome& outcome) const {
   }
 }
 
-// The same of the blaster; `all_flew` is the name of everything loaded having flown.
-void VerdictMachine::sprung(Outcome& outcome, Verdict all_flew) const {
-  if (outcome.cleared > cards_) {
+// The same of the blaster. A reset ejects whatever is there, and the books need not know of it: they may have begun with
+// cards in the slots.
+void VerdictMachine::sprung(Outcome& outcome) const {
+  const bool inserted = kind_ == Kind::insert;
+  if (inserted && outcome.cleared > cards_) {
     outcome.verdict = Verdict::fault;
     outcome.reason = Reason::more_than_loaded;
   } else if (ran()) {
-    outcome.verdict = outcome.cleared == cards_ ? all_flew : outcome.cleared ? Verdict::partial : Verdict::latch_fault;
+    const Verdict all_flew = inserted ? Verdict::blast : Verdict::ok;
+    outcome.verdict = outcome.cleared >= cards_ ? all_flew : outcome.cleared ? Verdict::partial : Verdict::latch_fault;
   } else if (outcome.cleared || outcome.sticking) {
     outcome.verdict = Verdict::fault;
     outcome.reason = Reason::cards_unpowered;
@@ -117,7 +120,7 @@ Outcome VerdictMachine::finish(Reason external, bool actuated, bool accepted) co
   } else if (!of_blaster(kind_)) {
     rolled(outcome);
   } else {
-    sprung(outcome, kind_ == Kind::insert ? Verdict::blast : Verdict::ok);
+    sprung(outcome);
   }
   return outcome;
 }

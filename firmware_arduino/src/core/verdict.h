@@ -41,7 +41,7 @@ class VerdictMachine {
 
  private:
   void rolled(Outcome& outcome) const;
-  void sprung(Outcome& outcome, protocol::Verdict all_flew) const;
+  void sprung(Outcome& outcome) const;
 
   uint16_t driven_ = 0, stall_ = 0;  // as sums of a bin
   uint16_t cards_ = 0;
