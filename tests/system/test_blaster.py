@@ -235,6 +235,16 @@ def test_asleep_a_reset_only_wakes_and_awake_it_ejects(bench: Callable[[str], Be
     assert [true["cause"] for true in toy.truth()] == [trial.verdict for trial in toy.made]
 
 
+def test_a_reset_ejects_what_the_books_do_not_know_of(bench: Callable[[str], Bench]) -> None:
+    toy = bench(f"{HOLDS}&seed=1")
+    toy.insert(1)
+    toy.insert(2)
+    toy.driver.keep_books(EMPTY)  # as those of a board that was reset, with cards in the toy's slots
+    ejected = toy.reset()
+    assert (ejected.verdict, ejected.cleared, ejected.loaded, ejected.spoiled) == ("ok", 2, 0, "")
+    assert toy.truth()[-1]["cause"] == "ok"
+
+
 def test_the_hidden_trigger_survives_sleep_and_wake(bench: Callable[[str], Bench]) -> None:
     at = []
     for seed in range(6):
