@@ -47,7 +47,7 @@ class Loader:
     name: str
 
 
-TRIES = 3
+TRIES = 5
 LOADERS = (Loader(115_200, 0x7E00, "Optiboot"), Loader(57_600, 0x7800, "an old bootloader"))
 
 

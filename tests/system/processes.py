@@ -350,9 +350,16 @@ class Case:
     life: Life | None
 
     @property
+    def held_up(self) -> bool:
+        """Whether the machine was so busy that the host fell silent in a trial, and the card that this left in the mouth ended the
+        run before the signal did: nobody is there to pull it out."""
+        run = self.run
+        return run is not None and run.run.status == "aborted by rule" and any(trial.reason == "lease" for trial in run.trials)
+
+    @property
     def was_cut(self) -> bool:
         """Whether the process had no time to close its run."""
-        return self.ending == "KILL" or "stopped at once" in self.ended.complained
+        return not self.held_up and (self.ending == "KILL" or "stopped at once" in self.ended.complained)
 
     @property
     def fell(self) -> str:
@@ -412,6 +419,9 @@ def judge(case: Case) -> None:
 def judge_exit(case: Case) -> None:
     """Exit code 4, and the line about the outputs."""
     ended = case.ended
+    if case.held_up:
+        assert ended.code == 3
+        return
     if case.ending == "KILL":
         assert ended.code == -signal.SIGKILL
         return
@@ -433,9 +443,11 @@ def judge_store(case: Case, run: RunData) -> None:
     assert case.ending == "terminal" or len(stored) <= len(told) + 1, "a line follows each trial that is stored"
     if case.was_cut:
         assert (run.run.status, run.run.safe_state, run.run.raw_sha256) == ("crashed", "", None)
-    else:
-        assert (run.run.status, run.run.safe_state) == ("aborted by operator", "confirmed")
-        assert run.run.raw_sha256 == raw_sha256(run.trials)
+        return
+    assert run.run.safe_state == "confirmed"
+    assert run.run.raw_sha256 == raw_sha256(run.trials)
+    if not case.held_up:
+        assert run.run.status == "aborted by operator"
         name = {"terminal": "HUP", "twice": "TERM"}.get(case.ending, case.ending)
         assert run.run.note == f"stopped by SIG{name}"
 
@@ -443,7 +455,7 @@ def judge_store(case: Case, run: RunData) -> None:
 def judge_pins(case: Case, run: RunData, life: Life) -> None:
     """The outputs are off, and each push of a button or a card belongs to exactly one trial."""
     pins, trial = life.pins, life.open_trial()
-    if case.ending == "KILL":
+    if case.ending == "KILL" and case.was_cut:
         lapsed = trial is not None and life.reason_of(trial) in (Reason.lease, None)
         allowed = set() if lapsed else {POWER}
         assert pins.on(life.last_heard + LEASE) <= allowed, "toy power stays on between trials, for 15 minutes of silence"
