@@ -28,8 +28,11 @@ ORDER = "random"
 EJECTIONS = 3
 """Resets after which a person takes out what is still in the slots.
 
-Once an ejection seemed partial, the first reset that ejects nothing is the last: the card that is missing may have flown unseen on
-top of another, and then more resets would eject nothing either."""
+Once the books are in doubt, the first reset that ejects nothing is the last: what they miss may have flown unseen, and then more
+resets would eject nothing either."""
+
+IN_DOUBT = frozenset({"partial", "fault", "aborted", "gap"})
+"""What ends a round so that the books may hold cards which have flown: one on top of another, or while nobody watched."""
 
 REST_TICKS = TICK_HZ
 """From the end of a trial to the reset that follows it."""
@@ -133,7 +136,7 @@ class Inserts:
         self._slot = 0  # the one that is next
         self._wakes = False  # the next reset is to wake the toy, not to empty it
         self._ejections = 0  # resets that the toy took while it is being emptied
-        self._seems_partial = False
+        self._in_doubt = False
         self._met_asleep = False
         self._told = False  # that it cannot be known whether the toy sleeps
 
@@ -158,7 +161,7 @@ class Inserts:
     def _censor(self, why: str, trial: Trial | None = None) -> None:
         self._rounds.end(why, trial)
         self._stage, self._ejections, self._met_asleep, self._wakes = Stage.eject, 0, False, False
-        self._seems_partial = why == "partial"
+        self._in_doubt = why in IN_DOUBT
 
     def moment(self) -> int:
         """As the grid says, but for a reset that comes before the insert, or as soon as a trial is over."""
@@ -236,8 +239,8 @@ class Inserts:
         if trial.verdict == "held" and not self._met_asleep:
             self._met_asleep = True  # it only woke: the same again
             return
-        self._ejections = EJECTIONS if self._seems_partial and not trial.cleared else self._ejections + 1
-        self._seems_partial |= trial.verdict == "partial"
+        self._ejections = EJECTIONS if self._in_doubt and not trial.cleared else self._ejections + 1
+        self._in_doubt |= trial.verdict in IN_DOUBT
         is_out = trial.roller_ms > 0 and not self._frame.driver.books.cards
         if is_out or self._ejections >= EJECTIONS:
             self._stage = Stage.refill
