@@ -30,7 +30,7 @@ from controller.run import Outcome, conduct
 from controller.signals import StopFlag, stop_on_signals
 from controller.store.records import RunData
 from controller.store.store import Store, StoreError
-from controller.verdict import Exit
+from controller.verdict import Exit, told_nothing
 from rig.board import Stretch
 from rig.open import open_rig
 from rig.rig import Rig
@@ -103,6 +103,8 @@ def measure(
     )
     if outcome.exit_code is Exit.usage:
         raise RefusedError(outcome.cause)
+    if outcome.status == "complete" and outcome.exit_code is Exit.inconclusive:
+        console.print(f"inconclusive: {told_nothing(store.load(outcome.run_id).trials)}", highlight=False, markup=False)
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
     return outcome

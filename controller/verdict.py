@@ -27,6 +27,12 @@ MOST_WASTED = 0.05
 """Share of trials that may tell nothing before a run is inconclusive: which of them fired is not known."""
 
 
+def told_nothing(trials: Sequence[Trial]) -> str:
+    """How many of the trials told nothing of the launcher, for whoever asks why a run is inconclusive."""
+    nothing = sum(trial.verdict not in USABLE for trial in trials)
+    return f"{nothing} of {len(trials)} trials told nothing, at most {MOST_WASTED:.0%} may"
+
+
 def exit_of(trials: Sequence[Trial]) -> Exit:
     """The exit code of a run that was carried out to its end."""
     usable = sum(trial.verdict in USABLE for trial in trials)

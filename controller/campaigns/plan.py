@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from controller.campaigns import blast, roller
 from controller.campaigns.blast import BlastCampaign
 from controller.campaigns.by_hand import HandCampaign
-from controller.campaigns.orders import order_of
+from controller.campaigns.orders import order_of, parse_order
 from controller.campaigns.roller import RollerCampaign
 from controller.campaigns.shared import Campaign
 from controller.errors import RefusedError
@@ -80,6 +80,9 @@ def _loaded(wanted: Wanted, settings: Settings) -> int:
 def _blast(wanted: Wanted, settings: Settings, rig: Rig) -> Campaign:
     fill, order, seed = _loaded(wanted, settings), wanted.order or blast.ORDER, _seed(rig)
     order_of(order, settings["slots"], seed)
+    bare = [slot for slot in parse_order(order)[1] if slot > fill]
+    if bare:
+        raise RefusedError(f"--order {order}: with --fill {fill} no card waits before slot {bare[0]}; leave one of them away")
     return BlastCampaign(
         trials=wanted.trials,
         pace_s=wanted.pace_s,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -360,6 +361,8 @@ def main() -> int:
     make_lasting()
     code = run(sys.argv[1:])
     finish()
+    if any(thread.daemon for thread in threading.enumerate()):
+        os._exit(code)  # it waits for an answer at the terminal, and the interpreter's shutdown would abort over that
     return code
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -414,3 +415,39 @@ def test_however_a_process_ends_in_mid_round_all_is_off_and_kept(tmp_path_factor
             assert [(trial.round, trial.insert) for trial in trials[:-1]] == [(1, n) for n in range(1, len(trials))]
             assert rounds == ([] if case.ending == "KILL" else ["operator"])
     assert any(case.fell not in ("between trials", "no run yet") for case in cases), "none fell into a trial"
+
+
+def test_lost_edges_are_a_fault_and_never_a_wrong_count(tmp_path: Path) -> None:
+    """A line so bad that edges wait too long, some of them while the trial is handed over already."""
+    url = "faulty+twin:blast?double_feed=0&corrupt=0.05&drop=0.01&slots=5&partial=0&jam=0&latch_fault=0&seed=6"
+    run = Played(url, 200, tmp_path)
+    told = [(trial, true) for trial, true in run.pairs if trial.verdict in ("blast", "held", "partial", "latch_fault")]
+    inserts = [(trial, true) for trial, true in told if trial.kind == "insert"]
+    assert len(inserts) > 80
+    wrong = [trial.number for trial, true in inserts if (trial.verdict, trial.cleared) != (true["cause"], true["cleared"])]
+    assert not wrong
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_question_stands_ends_with_4(by: signal.Signals, tmp_path: Path) -> None:
+    command = [str(LAUNCHRIG), "insert", "1", "--rig", f"{HOLDS}&seed=1", "--operator", "console", "--store", str(tmp_path / "s")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        asked = ""
+        while "press Enter" not in asked:
+            asked += process.stdout.read(1)
+        process.send_signal(by)
+        process.wait(60)
+        assert process.stderr is not None
+        assert (process.returncode, process.stderr.read().count("\n") <= 1) == (4, True)
+
+
+def test_an_order_with_slots_that_get_no_card_is_refused(tmp_path: Path) -> None:
+    asked = ("demo", "--rig", "twin:blast?slots=6", "--fill", "1", "--order", "fixed:6", "--out", str(tmp_path))
+    assert "no card waits before slot 6" in shell(*asked, code=2)
+
+
+def test_an_inconclusive_run_says_why(tmp_path: Path) -> None:
+    url = "twin:blast?double_feed=0&sleep_s=170&brain=constant&p_blast=.1"
+    asked = ("--rig", url, "--seed", "9", "--trials", "40", "--pace", "175s", "--out", str(tmp_path))
+    assert re.search(r"inconclusive: \d+ of 40 trials told nothing, at most 5% may", shell("demo", *asked, code=3))

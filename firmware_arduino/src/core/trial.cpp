@@ -217,6 +217,8 @@ void Trial::beam(Channel channel, uint8_t level, const Tick& at) {
 }
 
 void Trial::end(Reason reason) {
+  // What is lost while it drains is missing in the verdict like anything lost before.
+  if (draining() && reason == Reason::ring_full && external_ == Reason::none) external_ = reason;
   if (!in_flight() || draining()) return;
   guard_.off_all_but_power();
   board::stop_sampling();
