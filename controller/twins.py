@@ -12,6 +12,7 @@ from controller.signals import stop_on_signals
 from rig.twin.bootloader import MEND, NONE
 from rig.twin.parameters import Row, rows_of
 from rig.twin.pty import PtyTwin
+from rig.twin.twins import TWINS
 from rig.twin.url import parse_url
 
 
@@ -46,7 +47,8 @@ def serve(url: str, seed: int | None, vcd: Path | None, console: Console) -> int
     """Run the twin at real time behind a pseudo-terminal until a signal; returns the exit code."""
     with stop_on_signals() as stop, PtyTwin(url, seed=seed, vcd=vcd) as twin:
         console.print(f"{twin.path}: a launchrig board, simulated at real time; end it with Ctrl-C", markup=False, highlight=False)
-        console.print(f"  for example: launchrig press 3 --rig {twin.path} --operator none", markup=False, highlight=False)
+        by_hand = TWINS[parse_url(url).launcher].by_hand
+        console.print(f"  for example: launchrig {by_hand} --rig {twin.path} --operator none", markup=False, highlight=False)
         if twin.bootloader == NONE:
             console.print(f"  it has no bootloader and cannot be flashed; for one: {MEND}", markup=False, highlight=False)
         twin.serve(stop)

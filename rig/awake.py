@@ -28,13 +28,14 @@ def expected(idle_s: float | None) -> ToyState:
     return "awake" if idle_s < AWAKE_S else "asleep"
 
 
-def shown(kind: str, *, accepted: bool, released: bool, before: ToyState) -> ToyState:
+def shown(kind: str, *, accepted: bool, released: bool, whole: bool, before: ToyState) -> ToyState:
     """The state in which a trial of `kind` met the toy, given what it showed and what was expected `before`.
 
-    A toy that sleeps takes no insert, and a reset only wakes it: then the latch is not driven.
+    A toy that sleeps takes no insert, and a reset only wakes it: then the latch is not driven. Only a trial that was observed as a
+    `whole` tells that nothing came.
     """
     if released or (accepted and kind == "insert"):
         return "awake"
-    if accepted:
+    if accepted and whole:
         return "asleep"
     return "unknown" if before == "awake" else before

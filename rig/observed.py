@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rig.awake import ToyState
 from rig.requests import Request
@@ -88,5 +89,5 @@ def record_of(
         edges=edges,
         bins=bins,
         spoiled=spoiled,
-        **request.own(drive, judged, actuated, before),
+        **request.own(drive, replace(judged, verdict=Verdict.fault) if spoiled else judged, actuated, before),
     )

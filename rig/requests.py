@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from rig.awake import ToyState, shown
 from rig.slots import Slots
 from rig.verdict import Judged
-from rig.wire.messages import Insert, Launcher, Message, Press, Reset, Wiring
+from rig.wire.messages import Insert, Launcher, Message, Press, Reset, Verdict, Wiring
 
 
 class Request(Protocol):
@@ -128,7 +128,8 @@ class _OfBlaster(_Place):
 
     def own(self, drive: Wiring, judged: Judged, books: Slots, before: ToyState) -> dict[str, Any]:
         """The slot, what was loaded, and the state in which the toy was met."""
-        toy = shown(self.kind, accepted=judged.accepted, released=judged.roller_ms > 0, before=before)
+        whole = judged.verdict not in (Verdict.aborted, Verdict.fault)
+        toy = shown(self.kind, accepted=judged.accepted, released=judged.roller_ms > 0, whole=whole, before=before)
         return {"run_ms": 0, "duty": 0, "slot": getattr(self, "slot", None), "loaded": books.cards, "toy": toy}
 
 

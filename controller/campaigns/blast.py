@@ -91,16 +91,19 @@ class Rounds:
     def __init__(self, frame: CampaignRun) -> None:
         self._frame = frame
         self._inserts = 0
+        self._is_fresh = True
         self.number = 0
         self.is_open = False
 
     def begin(self) -> None:
-        """The slots are empty, the toy is fresh."""
+        """The slots are empty. The toy is fresh, unless it was on before: what it remembers then is not known, and inserts have
+        no number."""
+        self._is_fresh = self._frame.driver.asleep_tick is not None
         self.number, self._inserts, self.is_open = self.number + 1, 0, True
 
     def place(self, record: TrialRecord) -> Mapping[str, int | None]:
         """Round and insert of a trial that was made."""
-        if record.kind != "insert" or not record.accepted:
+        if record.kind != "insert" or not record.accepted or not self._is_fresh:
             return {"round": self.number, "insert": None}
         self._inserts += 1
         return {"round": self.number, "insert": self._inserts}
@@ -154,9 +157,10 @@ class Inserts:
             self._censor("toy_unknown")
 
     def _choose(self, trial: Trial | None = None) -> None:
-        self._slot = self._order.pick(self._frame.driver.books.ready(self._campaign.slots))
+        books, slots = self._frame.driver.books, self._campaign.slots
+        self._slot = self._order.pick(books.ready(slots))
         if not self._slot:
-            self._censor("full", trial)
+            self._censor("full" if books.occupied.bit_count() == slots else "loader_empty", trial)
 
     def _censor(self, why: str, trial: Trial | None = None) -> None:
         self._rounds.end(why, trial)

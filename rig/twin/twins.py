@@ -44,7 +44,7 @@ class Twin:
     parameters, plant: their classes; the plant takes parameters and a seed. stored: settings that the board's EEPROM
     holds, in the order of `src/core/settings.cpp`, for a board that is set up so. nothing: what the truth has to say of a trial
     that never reached the machine. fill: cards that make it full. lid: a person opens its lid to get at the cards.
-    example: parameters that its URL may have.
+    example: parameters that its URL may have. by_hand: the command that tries it by hand.
     """
 
     parameters: type[Parameters]
@@ -54,6 +54,7 @@ class Twin:
     fill: Callable[[Any], int]
     lid: bool
     example: str
+    by_hand: str
 
 
 TWINS: Mapping[str, Twin] = {
@@ -65,6 +66,7 @@ TWINS: Mapping[str, Twin] = {
         fill=lambda parameters: 83,  # docs/facts.md#the-launcher, L11: the load for four players [DER]
         lid=True,
         example="seed=7&brain=sequence&jam=0.01",
+        by_hand="press 3",
     ),
     "blast": Twin(
         parameters=blast.BlastParameters,
@@ -74,6 +76,7 @@ TWINS: Mapping[str, Twin] = {
         fill=lambda parameters: parameters.slots,
         lid=False,
         example="seed=7&brain=creeping&partial=0.05",
+        by_hand="insert --until-blast",
     ),
 }
 """By the name that a URL has for it."""

@@ -48,4 +48,9 @@ def test_after_the_time_that_is_sure_nothing_is_unknown() -> None:
 def test_what_a_trial_showed_outweighs_the_clock(
     kind: str, accepted: bool, released: bool, before: ToyState, state: ToyState
 ) -> None:
-    assert shown(kind, accepted=accepted, released=released, before=before) == state
+    assert shown(kind, accepted=accepted, released=released, whole=True, before=before) == state
+
+
+@pytest.mark.parametrize(("before", "state"), [("awake", "unknown"), ("unknown", "unknown"), ("asleep", "asleep")])
+def test_a_reset_that_was_cut_short_does_not_show_that_nothing_came(before: ToyState, state: ToyState) -> None:
+    assert shown("reset", accepted=True, released=False, whole=False, before=before) == state

@@ -451,3 +451,14 @@ def test_an_inconclusive_run_says_why(tmp_path: Path) -> None:
     url = "twin:blast?double_feed=0&sleep_s=170&brain=constant&p_blast=.1"
     asked = ("--rig", url, "--seed", "9", "--trials", "40", "--pace", "175s", "--out", str(tmp_path))
     assert re.search(r"inconclusive: \d+ of 40 trials told nothing, at most 5% may", shell("demo", *asked, code=3))
+
+
+def test_a_burst_that_reaches_its_cap_without_a_blast_says_so(tmp_path: Path) -> None:
+    asked = ("insert", "--until-blast", "--rig", f"{HOLDS}&seed=1&slots=2", "--store", str(tmp_path / "s"))
+    assert "no blast in 2 inserts" in shell(*asked, code=3)
+
+
+def test_a_loader_that_is_empty_is_not_a_full_blaster(tmp_path: Path) -> None:
+    run = Played(f"{HOLDS}&seed=1", 12, tmp_path, fill=2)
+    ended = {event.data["ended"] for event in run.data.events if event.kind == "round"}
+    assert "loader_empty" in ended and "full" not in ended

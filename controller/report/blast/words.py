@@ -51,6 +51,7 @@ STATES_NOTE = (
 
 CENSORED = {
     "full": "every slot was full and nothing had been released",
+    "loader_empty": "no card was left to insert and nothing had been released",
     "reset": "the reset button ejected its cards",
     "jam": "a card stayed in the mouth",
     "rejected": "an insert was not taken",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from controller.calibrate.blast.table import tabulate
 from controller.campaigns.blast import EJECTIONS
 from controller.campaigns.shared import UNTIL_FIRE, WASTED_BEFORE_END, Progress
 from controller.signals import StopFlag
@@ -304,11 +305,13 @@ def test_resets_that_work_do_not_hide_inserts_that_never_do(blasted: Conduct) ->
     assert run.outcome.exit_code is Exit.rig_fault
 
 
-def test_a_toy_that_was_on_before_is_emptied_first(blasted: Conduct) -> None:
-    def left_on(rig: Rig) -> None:
-        board_on(rig).demand(Power(1))
-        assert driven(bench_of(rig)) == {"A5"}
+def left_on(rig: Rig) -> None:
+    """As a host leaves the toy that was killed between two trials."""
+    board_on(rig).demand(Power(1))
+    assert driven(bench_of(rig)) == {"A5"}
 
+
+def test_a_toy_that_was_on_before_is_emptied_first(blasted: Conduct) -> None:
     run = blasted(TAME, 12, before=left_on)
     assert ended(run)[0] == (1, "toy_unknown", 0)
     first, second = rounds_of(run)[:2]
@@ -398,6 +401,12 @@ def test_until_the_blast_ends_with_it(blasted: Conduct) -> None:
 def test_until_the_blast_ends_at_the_last_slot_when_there_is_none(blasted: Conduct) -> None:
     assert [trial.slot for trial in by_hand(blasted, HOLDS, until_blast=True).trials] == [1, 2, 3, 4]
     assert [trial.slot for trial in by_hand(blasted, HOLDS, until_blast=True, into=(2, 4)).trials] == [2, 4]
+
+
+def test_by_hand_inserts_into_a_toy_that_was_on_before_enter_no_hazard(blasted: Conduct) -> None:
+    run = by_hand(blasted, HOLDS, into=(3, 1), before=left_on)
+    assert [(trial.verdict, trial.insert) for trial in run.trials] == [("held", None), ("held", None)]
+    assert tabulate([run.data]).excluded()["after_unsure"] == 2
 
 
 def test_after_a_blast_the_next_insert_by_hand_begins_a_round(blasted: Conduct) -> None:

@@ -42,8 +42,8 @@ def test_in_direct_drive_the_rigs_brain_and_seed_decide_unless_another_is_asked_
 
 def test_a_blaster_has_a_card_for_each_slot_and_the_rigs_seed_for_its_order(rig: Rig) -> None:
     assert planned(DEMO, Launcher.blast, SLOTS, rig) == BlastCampaign(100, 3.0, 4, (1,), 4, "random", 7)
-    wanted = replace(DEMO, fill=2, bursts=(0,), order="fixed:3,1", slots=4)
-    assert planned(wanted, Launcher.blast, SLOTS, rig) == BlastCampaign(100, 3.0, 2, (0,), 4, "fixed:3,1", 7)
+    wanted = replace(DEMO, fill=3, bursts=(0,), order="fixed:3,1", slots=4)
+    assert planned(wanted, Launcher.blast, SLOTS, rig) == BlastCampaign(100, 3.0, 3, (0,), 4, "fixed:3,1", 7)
 
 
 def test_without_a_seed_of_the_rig_the_order_has_one_of_its_own(rig: Rig) -> None:
