@@ -161,9 +161,9 @@ def by_hand(request: DemoRequest, store_name: str, console: Console) -> int:
 
     with stop_on_signals() as stop, opened(request) as rig, Store.open(store_name) as store:
         outcome = measure(request, rig, store, console, stop, line)
-        trials = store.load(outcome.run_id).trials
+        trials = store.load(outcome.run_id).trials if request.wanted.until_blast else ()
     console.print(f"run {outcome.run_id} in {store_name}", highlight=False, markup=False)
-    if request.wanted.until_blast and outcome.exit_code is Exit.passed and trials[-1].verdict == "held":
+    if outcome.exit_code is Exit.passed and trials and trials[-1].verdict == "held":
         console.print(f"no blast in {len(trials)} inserts, and there are no more slots", highlight=False, markup=False)
         return Exit.inconclusive
     return outcome.exit_code

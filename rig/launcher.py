@@ -30,6 +30,7 @@ from rig.wire.messages import (
     Powered,
     Result,
     Samples,
+    Status,
     TrialEnd,
     Verdict,
     Wiring,
@@ -148,18 +149,18 @@ class Driver:
     def _prepare(self) -> None:
         board, wants_power = self.board, self.drive is Wiring.button
         for _ in range(PREPARATIONS):
-            self._clear_faults()
+            occupied = self._clear_faults().occupied
             board.set("wiring", self.drive)
             self.settings = board.settings()
-            if board.status().occupied or self.books.occupied:
+            if occupied or self.books.occupied:
                 self._tell_books()
             result, _ = board.command(Power(int(wants_power)))
             if result is Result.ok:
                 return self._settle(wants_power)
         raise RigFaultError(f"the board answers {result.name} to POWER although nothing is latched; see its interlock loop (A3)")
 
-    def _clear_faults(self) -> None:
-        """Clear whatever is latched, and tell it."""
+    def _clear_faults(self) -> Status:
+        """Clear whatever is latched, and tell it. Returns the status that has nothing latched."""
         board = self.board
         self._latched.clear()
         status = board.status()
@@ -170,6 +171,7 @@ class Driver:
             board.clear_fault(cause)
             self._tell("fault_cleared", status.tick, {"cause": cause.name})
             status = board.status()
+        return status
 
     def _take_lost(self) -> bool:
         """Take a board again that was lost in the last trial. Whether there was one."""

@@ -64,6 +64,8 @@ def record_of(
         judged.roller_ms,
     )
     spoiled = lost or ("samples_missing" if watch.gap else "" if agree else "verdicts_differ")
+    if spoiled:
+        judged = replace(judged, verdict=Verdict.fault)
     marks = driven(bins, drive, settings[ON_MA[request.kind]])
     loaded = [pack_uV(sample) for sample, mark in zip(bins, marks, strict=True) if mark]
     # In the bin after a driven one the voltage may have been sampled before the drive went off.
@@ -75,7 +77,7 @@ def record_of(
         burst=request.burst,
         burst_index=request.index,
         tick=watch.actuated,
-        verdict=Verdict.fault.name if spoiled else judged.verdict.name,
+        verdict=judged.verdict.name,
         reason=spoiled or reason.name,
         mcu_verdict=Verdict(end.verdict).name if end else "",
         accepted=bool(accepted),
@@ -89,5 +91,5 @@ def record_of(
         edges=edges,
         bins=bins,
         spoiled=spoiled,
-        **request.own(drive, replace(judged, verdict=Verdict.fault) if spoiled else judged, actuated, before),
+        **request.own(drive, judged, actuated, before),
     )
