@@ -26,6 +26,7 @@ from rig.rig import Rig
 from rig.twin.bench import TwinOperator
 from rig.wire.frame import Framer
 from rig.wire.messages import Actuated, Power, Wiring
+from tests.controller.stopping import StopWhen
 from tests.twins import INTERLOCK, LID, TAME, OtherLink, bench_of, driven
 
 CARDS_LEAVE_UNPOWERED = {"roller_on_mA": 2000}
@@ -48,19 +49,6 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[Store]:
     with Store.open(path) as opened:
         yield opened
-
-
-class StopWhen(StopFlag):
-    """A signal that arrives in a certain moment."""
-
-    def __init__(self, moment: Callable[[], bool]) -> None:
-        super().__init__()
-        self._moment = moment
-
-    def __call__(self) -> bool:
-        if not self.by and self._moment():
-            self.by = "SIGTERM"
-        return super().__call__()
 
 
 def ran(

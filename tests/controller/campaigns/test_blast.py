@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -22,6 +21,7 @@ from rig.operator import NoOperator
 from rig.rig import Rig
 from rig.wire.messages import TICK_HZ, Power
 from tests.controller.campaigns.conftest import Conduct, Conducted
+from tests.controller.stopping import StopWhen
 from tests.twins import bench_of, driven
 
 SOUND = "partial=0&latch_fault=0&double_feed=0&jam=0"
@@ -318,19 +318,6 @@ def test_a_toy_that_was_on_before_is_emptied_first(blasted: Conduct) -> None:
     assert kinds(first) == [("reset", "ok")]
     assert first[0].toy == "awake"
     assert second[0].kind == "insert"
-
-
-class StopWhen(StopFlag):
-    """A signal that arrives in a certain moment."""
-
-    def __init__(self, moment: Callable[[], bool]) -> None:
-        super().__init__()
-        self._moment = moment
-
-    def __call__(self) -> bool:
-        if not self.by and self._moment():
-            self.by = "SIGTERM"
-        return super().__call__()
 
 
 SLOT_PINS = {"D5", "D6", "D7", "D9"}
