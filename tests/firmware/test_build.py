@@ -15,6 +15,8 @@ from intelhex import IntelHex
 from rig.wire.messages import Boot
 from tests.firmware.board import ELF, FIRMWARE, Board
 
+pytestmark = pytest.mark.xdist_group("build")
+
 
 def image(hexfile: Path) -> bytes:
     """The flash image from address 0 on; a gap in it would be an error of the build."""

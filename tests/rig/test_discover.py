@@ -39,6 +39,8 @@ from tests.system.conftest import LAUNCHRIG
 from tests.system.edges import ScriptedPlant
 from tests.twins import TAME, OtherLink, bench_of
 
+pytestmark = pytest.mark.xdist_group("discover")
+
 RJMP_TO_ITSELF = b"\xff\xcf"
 
 

@@ -97,16 +97,23 @@ class Ended:
 
 @contextmanager
 def twin(vcd: Path, url: str = TWIN) -> Iterator[str]:
-    """The port of a twin that is a process of its own."""
+    """The port of a twin that is a process of its own, by a name that goes with it.
+
+    The kernel gives the number of a pseudo-terminal away again, to the twin of another test, and whoever still waits for this board
+    would take that one for it.
+    """
     unaudited = {name: value for name, value in os.environ.items() if name != STATS_DIRECTORY}  # at real time, and many of them
     command = [LAUNCHRIG, "twin", url, "--pty", "--vcd", str(vcd)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=unaudited)
     assert process.stdout is not None
     path = re.search(r"/dev/pts/\d+", process.stdout.readline())
     assert path
+    name = vcd.with_suffix(".port")
+    name.symlink_to(path.group())
     try:
-        yield path.group()
+        yield str(name)
     finally:
+        name.unlink()
         process.terminate()
         assert process.wait(timeout=PATIENCE_S) == 0
         process.stdout.close()

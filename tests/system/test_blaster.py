@@ -36,6 +36,8 @@ from tests.system.test_demo import PRODUCTS
 from tests.system.test_vcd import read
 from tests.twins import bench_of, launcher_on
 
+pytestmark = pytest.mark.xdist_group("blaster")
+
 SOUND = "partial=0&latch_fault=0&double_feed=0"
 FAULTS = "partial=0.08&latch_fault=0.06&jam=0.03&double_feed=0.05"
 HOLDS = f"twin:blast?{SOUND}&jam=0&brain=constant&p_blast=0"

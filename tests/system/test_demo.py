@@ -13,6 +13,8 @@ import pytest
 from controller.odds.write import check_odds
 from tests.system.conftest import LAUNCHRIG, Demo
 
+pytestmark = pytest.mark.xdist_group("demo")
+
 PRODUCTS = {"runs.sqlite", "odds.json", "report.html", "trials.csv", "truth.json"}
 PACE_TICKS_TOLERANCE_S = 0.0021  # the MCU acts on its 2 ms tick
 

@@ -24,6 +24,8 @@ from rig.wire.messages import BAUD
 from tests.system.conftest import LAUNCHRIG
 from tests.twins import TAME
 
+pytestmark = pytest.mark.xdist_group("port")  # at real time
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 300
 

@@ -26,6 +26,8 @@ from tests.bridges import bridged
 from tests.system.conftest import LAUNCHRIG
 from tests.twins import TAME
 
+pytestmark = pytest.mark.xdist_group("port")  # at real time
+
 TWIN = f"{TAME}&bootloader=none"
 NOBODY = 65534
 LAUNCH_S = 120.0  # far more than any of this takes on a slow machine

@@ -37,6 +37,8 @@ from tests.system.processes import (
     wait_until,
 )
 
+pytestmark = pytest.mark.xdist_group("port")  # at real time
+
 SEED = 3000
 MOMENT_S = 0.1  # so that the twin has lived through what was said last
 
@@ -58,7 +60,6 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Rounds:
     return lambda ending: futures[ending].result()
 
 
-@pytest.mark.xdist_group("rounds")  # one process makes them all, for every test that looks at them
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_however_and_whenever_a_process_ends_all_is_off_and_kept(ending: str, rounds: Rounds) -> None:
     round_ = rounds(ending)
@@ -72,7 +73,6 @@ def test_however_and_whenever_a_process_ends_all_is_off_and_kept(ending: str, ro
     assert len([case for case in round_.cases if case.run]) >= len(PHASES) - 1  # all but the one at the start
 
 
-@pytest.mark.xdist_group("rounds")
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_new_run_on_the_same_port_and_store_is_like_any_other(ending: str, rounds: Rounds) -> None:
     round_ = rounds(ending)

@@ -16,6 +16,8 @@ from controller import cli
 from controller.store.store import Store
 from tests.system.conftest import LAUNCHRIG
 
+pytestmark = pytest.mark.xdist_group("port")  # at real time
+
 
 @pytest.fixture
 def port() -> Iterator[str]:

@@ -25,6 +25,8 @@ from tests.controller.report.test_figures import texts
 from tests.controller.report.test_html import NASTY
 from tests.controller.report.test_tables import column
 
+pytestmark = pytest.mark.xdist_group("blast pages")
+
 FIGURES = ("hazard", "slots", "survival", "ejected", "timeline", "blocked", "waveform")
 DRAW = (figures.hazard, figures.slots, figures.survival, figures.ejected, figures.timeline, figures.blocked, figures.waveform)
 

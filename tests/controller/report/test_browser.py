@@ -14,7 +14,7 @@ from tests.controller.report.blaster import make_blast_data
 from tests.controller.report.browser import CHROMIUM, Browser, chromium
 from tests.controller.report.factory import make_data, make_odds
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"), pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")

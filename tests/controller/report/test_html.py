@@ -15,6 +15,8 @@ from controller.store.records import RunData
 from tests.controller.report.factory import data_of, make_data, make_odds, make_run, make_trial
 from tests.controller.report.page import Page, assert_stands_alone
 
+pytestmark = pytest.mark.xdist_group("html")
+
 NASTY = '<script>alert(1)</script> & "quotes" \'; {{ 7*7 }} {% raw %} \u202egnp.exe \x07\x00 ]]> --> ünï ' + "x" * 400
 
 
