@@ -31,7 +31,7 @@ EJECTIONS = 3
 Once the books are in doubt, the first reset that ejects nothing is the last: what they miss may have flown unseen, and then more
 resets would eject nothing either."""
 
-IN_DOUBT = frozenset({"partial", "fault", "aborted", "gap"})
+IN_DOUBT = frozenset({"partial", "fault", "aborted", "gap", "late_card"})
 """What ends a round so that the books may hold cards which have flown: one on top of another, or while nobody watched."""
 
 REST_TICKS = TICK_HZ
@@ -116,6 +116,14 @@ class Rounds:
             self._frame.event("round", data, trial.number if trial else None)
 
 
+def tell_late_card(frame: CampaignRun, trial: Trial) -> None:
+    """Note that a card flew when `trial` was over: what was counted in it cannot be relied on."""
+    frame.event("late_card", {}, trial.number)
+    frame.notice(
+        f"a card flew after trial {trial.number} was over: when the toy let go is not known, and that trial does not count"
+    )
+
+
 def fill_loader(frame: CampaignRun, cards: int, round_number: int) -> None:
     """Have slots, loader and mouth emptied and counted, and a card laid before each of the first `cards` slots."""
     frame.reload(cards, HANDS_OFF_S)
@@ -141,6 +149,7 @@ class Inserts:
         self._ejections = 0  # resets that the toy took while it is being emptied
         self._in_doubt = False
         self._met_asleep = False
+        self._late = 0  # the last trial that a card was late for
         self._told = False  # that it cannot be known whether the toy sleeps
 
     # ------------------------------------------------------------------ before a trial
@@ -253,6 +262,16 @@ class Inserts:
         """Nobody saw what became of the round, and whether the toy had its power is not known."""
         if self._rounds.number:
             self._censor("gap")
+
+    def late_card(self, trial: Trial) -> None:
+        """The toy let go when nobody looked any more, and what is left in its slots is not known."""
+        if trial.number == self._late:
+            return  # the next card of those that flew
+        self._late = trial.number
+        tell_late_card(self._frame, trial)
+        if self._stage is Stage.insert:
+            self._censor("late_card", trial)
+        self._in_doubt = True
 
     def end(self, why: str) -> None:
         """The last round is over."""

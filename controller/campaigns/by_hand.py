@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from controller.campaigns.blast import Rounds, fill_loader
+from controller.campaigns.blast import Rounds, fill_loader, tell_late_card
 from controller.campaigns.orders import SequentialOrder
 from controller.campaigns.shared import CampaignRun, Steps
 from controller.campaigns.words import WORDS, Words
@@ -72,6 +72,12 @@ class _ByHand:
     def gap(self) -> None:
         """Nobody saw what became of the round."""
         self._rounds.end("gap")
+
+    def late_card(self, trial: Trial) -> None:
+        """The toy let go when nobody looked any more."""
+        if self._rounds.is_open:
+            tell_late_card(self._frame, trial)
+            self._rounds.end("late_card", trial)
 
     def end(self, why: str) -> None:
         """The last round is over."""

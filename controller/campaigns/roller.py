@@ -111,12 +111,16 @@ class Presses:
         frame = self._frame
         self._slips = 0 if trial.dealt else self._slips + (trial.verdict in ("slip", "empty"))
         if self._slips >= SLIPS_BEFORE_LOOK:
-            frame.operator.clean(frame.driver.idle)
+            with frame.hands() as operator:
+                operator.clean(frame.driver.idle)
             frame.event("clean", {}, trial.number)
             self._reload()
 
     def gap(self) -> None:
         """The hopper is as it was."""
+
+    def late_card(self, trial: Trial) -> None:
+        """The ledger will tell."""
 
     def end(self, why: str) -> None:
         """Nothing is open."""

@@ -7,8 +7,8 @@ off and read back first, and the run is closed with what ended it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from controller.store.records import Trial
 from controller.store.store import Store
 from rig.errors import OperatorNeededError, RigError, StopAskedError
 from rig.launcher import Driver, Happening
+from rig.operator import Operator
 from rig.requests import Request
 from rig.rig import Rig
 from rig.trial import TrialRecord
@@ -106,6 +107,10 @@ class Steps(Protocol):
         """For a while nobody watched."""
         ...
 
+    def late_card(self, trial: Trial) -> None:
+        """A card passed beam A after `trial`, the last one, was over, and no hand was in."""
+        ...
+
     def end(self, why: str) -> None:
         """The campaign ends, by its own last trial (``end``) or because of the ``operator`` or the ``rig``."""
         ...
@@ -144,6 +149,7 @@ class CampaignRun:
     """One campaign in progress on one rig, writing into one run of a store.
 
     due_tick: from when on the next trial may be made, 0 = at once. account: of the fill that is in; None before the first.
+    The operator is called through `hands`.
     """
 
     def __init__(
@@ -159,7 +165,7 @@ class CampaignRun:
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
         self.driver = driver
-        self.operator = rig.operator
+        self._operator = rig.operator
         self.notice = on_notice
         self.due_tick = 0
         self.account: FillAccount | None = None
@@ -174,6 +180,8 @@ class CampaignRun:
         self._wasted = 0
         self._gaps = 0
         self._gaps_taken = 0
+        self._last: Trial | None = None
+        self._hands_in = False
         self._lid_opened: int | None = None
         self._lid_closed: int | None = None
         self._steps = campaign.steps(self)
@@ -198,6 +206,8 @@ class CampaignRun:
         self._store.add_event(
             self._run_id, kind=happening.kind, tick=happening.tick, trial=happening.trial, data=dict(happening.data)
         )
+        if happening.kind == "beam_a" and happening.data["level"] and self._last and not self._hands_in:
+            self._steps.late_card(self._last)
 
     def event(self, kind: str, data: Mapping[str, Any], trial: int | None = None) -> None:
         """Store what the host did or found, at this moment."""
@@ -265,10 +275,20 @@ class CampaignRun:
         trial, self.history = self.history.place(record, account.number, **self._steps.place(record))
         self._store.add_trial(self._run_id, trial)
         account.take(trial)
+        self._last = trial
         self._dealt += trial.dealt
         return trial
 
     # ------------------------------------------------------------------ the operator
+
+    @contextmanager
+    def hands(self) -> Iterator[Operator]:
+        """The operator, who may touch the cards and so the beams for as long as this lasts."""
+        self._hands_in = True
+        try:
+            yield self._operator
+        finally:
+            self._hands_in = False
 
     def _tend(self, trial: Trial) -> None:
         """After a trial: give up on a broken rig, clear the mouth, and what the machine needs besides."""
@@ -279,7 +299,8 @@ class CampaignRun:
         if self._wasted >= WASTED_BEFORE_END:
             raise RigBrokenError(f"{self._wasted} trials in a row came to nothing; the last is {trial.verdict} ({trial.reason})")
         if self._is_blocked(trial):
-            cards = self.operator.clear_mouth(self.driver.idle)
+            with self.hands() as operator:
+                cards = operator.clear_mouth(self.driver.idle)
             assert self.account is not None
             self.account.clear_mouth(cards, trial.sticking)
             self.driver.keep_books(self.driver.books.cleared(cards))
@@ -299,11 +320,12 @@ class CampaignRun:
 
         `rest_s` seconds after that the next trial may be made.
         """
-        if self.account is None:
-            self.operator.load(cards, self.driver.idle)
-        else:
-            self._end_account(self.operator.reload(cards, self.driver.idle))
-        self.driver.idle(rest_s)
+        with self.hands() as operator:
+            if self.account is None:
+                operator.load(cards, self.driver.idle)
+            else:
+                self._end_account(operator.reload(cards, self.driver.idle))
+            self.driver.idle(rest_s)
         self.due_tick = 0
         self.open_fill(cards)
 
@@ -317,7 +339,8 @@ class CampaignRun:
         """Count what is left at the end, so that the last fill reconciles like any other."""
         if self.account is None or not self.account.loaded:
             return
-        remaining = self.operator.count_out(self.driver.idle)
+        with self.hands() as operator:
+            remaining = operator.count_out(self.driver.idle)
         if remaining is not None:
             self._end_account(remaining)
 

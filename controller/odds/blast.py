@@ -47,7 +47,7 @@ def _hazard(hazard: Hazard) -> Json:
     found = asdict(hazard)
     for what, place in (("by_insert", "insert"), ("by_slot", "slot")):
         rows = [
-            {place: i, "at_risk": row.pop("n"), "fired": row.pop("events"), **row} for i, row in enumerate(found[what], start=1)
+            {place: i, "at_risk": row.pop("n"), "released": row.pop("events"), **row} for i, row in enumerate(found[what], start=1)
         ]
         found[what] = rows
     return found | {"slot_test": {"test": SLOT_TEST, **found["slot_test"]}, "survival": list(found["survival"])}
@@ -61,7 +61,7 @@ def _rivals(rivals: Rivals) -> Json:
 def _model(model: Model) -> Json:
     found = asdict(model)
     hazard = [{"insert": insert, **point} for insert, point in enumerate(found["hazard"], start=1)]
-    return found | {"hazard": hazard, "until_blast": list(found["until_blast"])}
+    return found | {"hazard": hazard, "until_release": list(found["until_release"])}
 
 
 def _ejected(loaded: int, counts: Categorical | None) -> Json:

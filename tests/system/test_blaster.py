@@ -274,7 +274,7 @@ def test_what_a_reset_ejects_in_mid_round_is_never_a_blast(tmp_path: Path) -> No
     assert not any(trial.fired for trial, _ in run.pairs)
     odds = odds_of([run.data])
     assert odds["hazard"]["released"] == 0
-    assert [(each["at_risk"], each["fired"]) for each in odds["hazard"]["by_insert"]] == [(30, 0), (0, 0), (0, 0), (0, 0)]
+    assert [(each["at_risk"], each["released"]) for each in odds["hazard"]["by_insert"]] == [(30, 0), (0, 0), (0, 0), (0, 0)]
     assert {event.data["ended"] for event in run.data.events if event.kind == "round"} == {"reset"}
 
 

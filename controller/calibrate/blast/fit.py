@@ -47,7 +47,9 @@ def fit_blast(runs: Sequence[RunData], drive: str, dut: str) -> BlastFit:
     lost = int(np.isin(inserts.rule, LOST).sum())
     reason = "" if inserts.at_risk.any() else "no usable insert"
     if lost > MOST_LOST * attempted:
-        reason = f"{lost} of {attempted} inserts were spoiled, and at which of them the toy released is not known"
+        reason = (
+            f"{lost} of {attempted} inserts were spoiled or their cards late, and at which of them the toy released is not known"
+        )
     hazard = rivals = model = None
     if not reason:
         hazard = fit_hazard(inserts, slots)

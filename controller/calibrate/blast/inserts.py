@@ -15,14 +15,14 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-LOST = ("spoiled", "aborted", "fault")
+LOST = ("spoiled", "aborted", "fault", "late_card")
 """Rules whose inserts may or may not have made the toy release."""
 
-RULES = ("spoiled", "rejected", "aborted", "fault", "after_unsure", "unseen_card")
+RULES = ("spoiled", "rejected", "aborted", "fault", "late_card", "after_unsure", "unseen_card")
 """Every rule, in order: an insert is listed under the first that applies.
 
-`after_unsure`: of this round nobody knows whether the toy has released before. `unseen_card`: a card lies in a slot that
-the toy did not notice, so that its place in the round and the number of cards disagree."""
+`late_card`: a card flew after the trial was over. `after_unsure`: of this round nobody knows whether the toy has released before.
+`unseen_card`: a card lies in a slot that the toy did not notice, so that place in the round and number of cards disagree."""
 
 
 @dataclass(frozen=True, slots=True)

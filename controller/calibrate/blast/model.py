@@ -31,7 +31,7 @@ class Model:
 
     rival: str
     hazard: tuple[Point, ...]
-    until_blast: tuple[Wait, ...]
+    until_release: tuple[Wait, ...]
     p_none: float | None
     mean: float | None
 

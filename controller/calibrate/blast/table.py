@@ -17,7 +17,7 @@ from controller.store.records import RunData, Trial
 def tabulate(runs: Sequence[RunData]) -> Inserts:
     """Turn runs into arrays and apply every rule. Resets are no rows; what they eject enters nothing."""
     trials = [trial for run in runs for trial in run.trials if trial.kind == "insert"]
-    rules = [rule for run in runs for rule in _rules(run.trials)]
+    rules = [rule for run in runs for rule in _rules(run)]
     rounds: dict[tuple[int, int | None], int] = {}
     places = [(i, trial.round) for i, run in enumerate(runs) for trial in run.trials if trial.kind == "insert"]
     return Inserts(
@@ -33,19 +33,20 @@ def tabulate(runs: Sequence[RunData]) -> Inserts:
     )
 
 
-def _rules(trials: Sequence[Trial]) -> Iterator[str]:
+def _rules(run: RunData) -> Iterator[str]:
     """The rule of each insert, in order; empty where it counts.
 
     A round is known from its first insert on, as long as every one is accounted for: the next row must be the insert
     after the last. What breaks the chain (an insert that nobody judged, a reset, a part of the round that is not in the
     store) leaves the rest of the round out.
     """
+    late = {event.trial for event in run.events if event.kind == "late_card"}
     in_round: int | None = None
     held: int | None = 0  # inserts taken and held so far in the round; None when that is not known or the round is over
-    for trial in trials:
+    for trial in run.trials:
         if trial.round != in_round:
             in_round, held = trial.round, 0
-        rule = _own_rule(trial)
+        rule = _own_rule(trial) or ("late_card" if trial.number in late else "")
         untouched = trial.tick is None and rule != "spoiled"
         if trial.kind != "insert":
             if not untouched and (trial.spoiled or trial.verdict not in ("held", "rejected")):

@@ -101,7 +101,7 @@ def survival(data: RunData, odds: Odds | None, name: str, width_px: float) -> st
         axes.stairs(high, borders, baseline=low, fill=True, color=COLOUR["band"], label="95 % interval")
         axes.stairs(p, borders, baseline=None, color=COLOUR["accent"], linewidth=1.6, label="measured")
         if model:
-            after = np.asarray([np.nan if row["p_by"] is None else 1 - row["p_by"] for row in model["until_blast"]])
+            after = np.asarray([np.nan if row["p_by"] is None else 1 - row["p_by"] for row in model["until_release"]])
             places = np.arange(1, after.size + 1) + 0.5
             label = f"model: {RIVALS[model['rival']][0]}"
             axes.plot(places, after, "D", color=COLOUR["ink"], markersize=4, clip_on=False, label=label, zorder=3)

@@ -54,7 +54,7 @@ def _shares(rows: Any, name: str, caption: str, place: str, note: str) -> Table 
         (
             Cell(str(each[place])),
             Cell(str(each["at_risk"])),
-            Cell(str(each["fired"])),
+            Cell(str(each["released"])),
             Cell(percent(each["p"])),
             Cell(interval(each)),
         )
@@ -118,7 +118,7 @@ def survival(data: RunData, odds: Odds | None) -> Table | None:
     rows = part(odds, "hazard").get("survival") or []
     if not rows:
         return None
-    model = {each["insert"]: each for each in part(odds, "model").get("until_blast") or []}
+    model = {each["insert"]: each for each in part(odds, "model").get("until_release") or []}
     cells = tuple(
         (
             Cell(str(each["insert"])),

@@ -30,6 +30,7 @@ RULES = {
     "rejected": "not taken, so no trial of the toy",
     "aborted": "ended from outside",
     "fault": "spoiled by the rig",
+    "late_card": "a card flew after the trial was over, so when the toy let go is not known",
     "after_unsure": "later in a round of which nobody knows whether it was over before",
     "unseen_card": "no hazard: a card lies in a slot that the toy did not notice",
 }
@@ -57,6 +58,7 @@ CENSORED = {
     "rejected": "an insert was not taken",
     "fault": "the rig spoiled an insert",
     "aborted": "an insert was ended from outside",
+    "late_card": "a card flew after an insert's trial was over",
     "toy_unknown": "what the toy remembered was not known",
     "gap": "the board was lost for a while",
     "operator": "a person ended it",

@@ -51,7 +51,9 @@ class BlastParameters(Parameters):
     sound_mA: float = row(60, "mA", (0, 70), "UNV", _NONE, "drawn by the sound on top of that")
 
     # the latch
-    release_delay_ms: float = row(150, "ms", (20, 280), "UNV", _NONE, "from what counts to the latch")
+    release_delay_ms: float = row(
+        150, "ms", (20, 2000), "UNV", _NONE, "from what counts to the latch; beyond 280 it comes after the trial's end"
+    )
     release_ms: float = row(80, "ms", (40, 200), "UNV", _NONE, "the latch is driven for this long")
     release_mA: float = row(600, "mA", (400, 700), "UNV", _NONE, "drawn by the latch on top of the board and the sound")
     let_go_ms: float = row(20, "ms", (5, 35), "UNV", _NONE, "a latch driven for this long lets go")

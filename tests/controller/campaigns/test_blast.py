@@ -52,6 +52,23 @@ def board_on(rig: Rig) -> Board:
 # ---------------------------------------------------------------------- rounds
 
 
+def test_a_toy_that_lets_go_when_its_trial_is_over_is_no_zero_and_its_round_ends(blasted: Conduct) -> None:
+    notices: list[str] = []
+    run = blasted(f"{TAME}&release_delay_ms=900", 60, on_notice=notices.append)
+    late = {event.trial for event in run.events("late_card")}
+    assert late == {true["trial"] for true in run.truth if true["fired"] and true["kind"] == "insert"}
+    assert len(late) > 5 and all(run.trials[number - 1].verdict == "held" for number in late if number)
+    for trials in rounds_of(run)[:-1]:
+        after_late = trials[1 + next(n for n, trial in enumerate(trials) if trial.number in late) :]
+        assert {trial.kind for trial in after_late} == {"reset"}
+    assert {why for _, why, _ in ended(run)[:-1]} <= {"late_card", "full"}
+    inserts = tabulate([run.data])
+    assert inserts.excluded()["late_card"] == len(late)
+    assert not inserts.fired.any() and not set(inserts.number[inserts.at_risk]) & late
+    assert {fill.difference for fill in run.data.fills if fill.difference is not None} >= {1}, "the ledger shows them as uncounted"
+    assert sum("was over" in notice for notice in notices) == len(late)
+
+
 @pytest.mark.parametrize("slots", [1, 4, 6])
 def test_a_round_goes_from_empty_slots_to_the_blast(slots: int, blasted: Conduct) -> None:
     run = blasted(f"{TAME}&slots={slots}", 40)

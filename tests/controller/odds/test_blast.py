@@ -44,7 +44,7 @@ def test_the_odds_hold_what_was_fitted(data: RunData) -> None:
     assert odds["rivals"]["winner"] == odds["model"]["rival"] == "hidden_slot"
     assert [row["p"] for row in odds["model"]["hazard"]] == [1 / 4, 1 / 3, 1 / 2, 1]
     for name, rows in (("insert", fit.hazard.by_insert), ("slot", fit.hazard.by_slot)):
-        assert [(row[name], row["at_risk"], row["fired"], row["p"]) for row in odds["hazard"][f"by_{name}"]] == [
+        assert [(row[name], row["at_risk"], row["released"], row["p"]) for row in odds["hazard"][f"by_{name}"]] == [
             (i, row.n, row.events, row.p) for i, row in enumerate(rows, start=1)
         ]
     assert odds["hazard"]["n"] + sum(odds["excluded"].values()) == odds["n_trials"]
@@ -124,7 +124,7 @@ def test_the_page_about_odds_plays_a_round_as_the_model_says(
                 first[loaded] += 1
                 flown[cards] += loaded == 3
                 break
-    for row in odds["model"]["until_blast"]:
+    for row in odds["model"]["until_release"]:
         assert first[row["insert"]] / rounds == pytest.approx(row["p"], abs=0.015)
     of_three = odds["ejected"][2]["count"]
     for cards, p in zip(of_three["support"], of_three["p"], strict=True):

@@ -184,7 +184,7 @@ def test_hazards_are_those_of_the_odds_with_the_number_of_inserts_below(run: tup
     data, odds = run
     found = odds["hazard"]
     assert column(tables.hazard(data, odds), 1) == [str(row["at_risk"]) for row in found["by_insert"]]
-    assert column(tables.slots(data, odds), 2) == [str(row["fired"]) for row in found["by_slot"]]
+    assert column(tables.slots(data, odds), 2) == [str(row["released"]) for row in found["by_slot"]]
     for draw, rows in ((figures.hazard, found["by_insert"]), (figures.slots, found["by_slot"])):
         said = " ".join(texts(draw(data, odds, "h", 520.0)))
         assert all(str(row["at_risk"]) in said for row in rows)
