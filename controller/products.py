@@ -29,9 +29,9 @@ def make_odds(store_name: str, refs: Sequence[str], out: Path, console: Console)
     """Calibrate the runs and write their odds to `out`."""
     refuse_place(out)
     runs = load_runs(store_name, refs)
-    write_odds(out, odds_of(runs))
-    trials = sum(len(data.trials) for data in runs)
-    console.print(f"{out}: odds from {trials} trials", highlight=False, markup=False)
+    odds = odds_of(runs)
+    write_odds(out, odds)
+    console.print(f"{out}: odds from {odds['n_trials']} trials", highlight=False, markup=False)
 
 
 def make_report(store_name: str, ref: str, out: Path, console: Console) -> None:

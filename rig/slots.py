@@ -43,8 +43,7 @@ class Slots:
 
     def check(self, slot: int, slots: int) -> None:
         """Raise `RefusedRequestError` when no card can be put into `slot` of a bench with `slots` slots."""
-        if not 1 <= slot <= slots:
-            raise RefusedRequestError(f"slot {slot}: this bench has slots 1 to {slots} (setting slots; launchrig bench sets it)")
+        check_wired(slot, slots)
         if self.occupied & bit(slot):
             raise RefusedRequestError(
                 f"slot {slot} holds a card, by the bookkeeping (no sensor looks): reset the toy or insert into another slot"
@@ -69,3 +68,9 @@ class Slots:
 
 EMPTY = Slots()
 """Nothing in the slots, nothing waiting."""
+
+
+def check_wired(slot: int, slots: int) -> None:
+    """Raise `RefusedRequestError` when a bench with `slots` slots has no `slot`."""
+    if not 1 <= slot <= slots:
+        raise RefusedRequestError(f"slot {slot}: this bench has slots 1 to {slots} (setting slots; launchrig bench sets it)")

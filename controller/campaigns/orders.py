@@ -65,9 +65,12 @@ def parse_order(text: str) -> tuple[str, tuple[int, ...]]:
     kind, colon, listed = text.partition(":")
     slots = listed.split(",") if colon else []
     is_list = kind == "fixed" and all(slot.isascii() and slot.isdecimal() and len(slot) < 3 for slot in slots)
-    if kind not in KINDS or (colon and not is_list) or len(set(slots)) < len(slots):
+    if kind not in KINDS or (colon and not is_list):
         raise ValueError(f"{text!r} is no order of slots; write random, sequential, fixed, or a list such as fixed:3,1,2")
-    return kind, tuple(map(int, slots))
+    numbers = tuple(map(int, slots))
+    if twice := [number for number in numbers if numbers.count(number) > 1]:
+        raise ValueError(f"{text!r} names slot {twice[0]} more than once; a loader holds one card a slot")
+    return kind, numbers
 
 
 _ORDERS: Mapping[str, Callable[[Sequence[int], int], Order]] = {

@@ -19,6 +19,7 @@ from controller.campaigns.shared import Campaign
 from controller.errors import RefusedError
 from rig.launcher import ARTICLE
 from rig.rig import Rig
+from rig.slots import check_wired
 from rig.wire.messages import Launcher, Wiring
 
 SEED_BITS = 31
@@ -97,9 +98,8 @@ def _blast(wanted: Wanted, settings: Settings, rig: Rig) -> Campaign:
 def _inserts(wanted: Wanted, settings: Settings, rig: Rig) -> Campaign:
     """As many inserts as slots were named; with `until_blast` and none named as many as the loader has cards."""
     fill, slots = _loaded(wanted, settings), settings["slots"]
-    missing = [slot for slot in wanted.into if not 1 <= slot <= slots]
-    if missing:
-        raise RefusedError(f"slot {missing[0]}: this bench has slots 1 to {slots}")
+    for slot in wanted.into:
+        check_wired(slot, slots)
     trials = len(wanted.into) or (fill if wanted.until_blast else 1)
     return HandCampaign(min(trials, slots) if wanted.until_blast else trials, wanted.pace_s, fill, wanted.into, wanted.until_blast)
 
@@ -137,7 +137,10 @@ _NEUTRAL = Wanted("", 0, 0.0)
 
 
 def planned(wanted: Wanted, launcher: Launcher, settings: Settings, rig: Rig) -> Campaign:
-    """The campaign on a board that is set up for `launcher` with these settings. Raises `RefusedError` for what does not fit."""
+    """The campaign on a board that is set up for `launcher` with these settings.
+
+    Raises `RefusedError`, or `RefusedRequestError` for a slot that is not wired, for what does not fit.
+    """
     machine = MACHINES[launcher]
     if wanted.command not in machine.plans:
         fitting = " or ".join(f"launchrig {command}" for command in machine.plans if command != "demo")

@@ -322,6 +322,7 @@ _REMEDY = {
     "attempt to write a readonly database": "is not writable; mend its permissions, or name another file with --store",
     "unable to open database file": "cannot be opened; name a file in a directory that is writable with --store",
     "database is locked": f"another program has been writing to it for {_BUSY_MS // 1000} s; end that one first",
+    "disk I/O error": "cannot be written (disk I/O error); see that the disk has room and works, then start again",
     "database or disk is full": "the disk is full; make room, then start again",
 }
 

@@ -11,6 +11,9 @@ import os
 import select
 import struct
 
+CLOSING_MS = 200
+"""The event of a closing comes before the port is closed; so long its hang-up is waited for, in case a second program holds it."""
+
 _OPENED, _CLOSED = 0x20, 0x08 | 0x10  # IN_OPEN, IN_CLOSE_WRITE | IN_CLOSE_NOWRITE
 _EVENT = struct.Struct("iIII")
 
@@ -32,11 +35,12 @@ class FarSide:
 
     def look(self) -> bool:
         """Bring `is_open` up to date. True when the far side was opened, even if it is closed again by now."""
-        opened = False
+        opened, patience_ms = False, 0
         for mask in self._changes():
             opened = opened or (bool(mask & _OPENED) and not self.is_open)
             self.is_open = bool(mask & _OPENED)
-        is_open = not self._poll.poll(0)
+            patience_ms = 0 if self.is_open else CLOSING_MS
+        is_open = not self._poll.poll(patience_ms)
         opened = opened or (self.events < 0 and is_open and not self.is_open)
         self.is_open = is_open  # a second program may have come and gone
         return opened

@@ -538,7 +538,7 @@ class Reset(Message):
 
 @dataclass(frozen=True, slots=True)
 class Slots(Message):
-    """Puts the bookkeeping right after a person, or a reset of the board, has changed what is in the slots. Refused in a trial."""
+    """Puts the bookkeeping right after a person, or a reset of the board, has changed what is in the slots. Refused in a trial; `bad_value` for a slot that is not wired, and for more cards than occupied slots."""
 
     TYPE: ClassVar[int] = 0x1E
     RELIABLE: ClassVar[bool] = True

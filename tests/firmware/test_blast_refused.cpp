@@ -155,7 +155,10 @@ TEST_CASE_FIXTURE(Blast, "SLOTS takes what the bench can hold and nothing else")
     CHECK(tell(0x80, 1) == Result::bad_value);
     CHECK(tell(all, static_cast<uint8_t>(slots + 1)) == Result::bad_value);
     CHECK(tell(all, 255) == Result::bad_value);
+    CHECK(tell(0, 1) == Result::bad_value);
+    CHECK(tell(1, 2) == Result::bad_value);
     CHECK(occupied() == all);  // what was refused changed nothing
+    CHECK(tell(1, 0) == Result::ok);
     CHECK(tell(0, 0) == Result::ok);
     CHECK(occupied() == 0);
   }

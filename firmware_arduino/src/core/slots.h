@@ -17,9 +17,9 @@ class Slots {
 
   void clear() { occupied_ = cards_ = 0; }
 
-  // SLOTS: `bad_value` for a slot, or for more cards, than a bench with `slots` slots can hold.
+  // SLOTS: `bad_value` for a slot that a bench with `slots` slots has not, and for more cards than slots that may hold one.
   protocol::Result tell(uint8_t occupied, uint8_t cards, uint8_t slots) {
-    if ((occupied >> slots) || cards > slots) return protocol::Result::bad_value;
+    if ((occupied >> slots) || cards > __builtin_popcount(occupied)) return protocol::Result::bad_value;
     occupied_ = occupied;
     cards_ = cards;
     return protocol::Result::ok;

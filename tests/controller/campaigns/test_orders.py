@@ -69,10 +69,16 @@ def test_what_an_order_is_called() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Random", "random:1", "fixed:", "fixed:1,,2", "fixed:1,1", "fixed:a", "fixed:-1", "fixed:100", "sequential:", "3,1"],
+    ["", "Random", "random:1", "fixed:", "fixed:1,,2", "fixed:a", "fixed:-1", "fixed:100", "sequential:", "3,1"],
 )
 def test_what_is_no_order_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="fixed:3,1,2"):
+        parse_order(text)
+
+
+@pytest.mark.parametrize(("text", "slot"), [("fixed:1,1", 1), ("fixed:1,3,2,03", 3)])
+def test_a_slot_that_is_named_twice_is_named_in_the_refusal(text: str, slot: int) -> None:
+    with pytest.raises(ValueError, match=f"'{text}' names slot {slot} more than once"):
         parse_order(text)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator
 
 import pytest
@@ -69,6 +70,25 @@ def test_a_second_program_that_comes_and_goes_resets_nothing(pty: tuple[FarSide,
     os.close(second)
     os.close(held)
     assert (side.look(), side.is_open) == (False, False)
+
+
+class SlowHangUp:
+    """A port whose closing is told before it has happened."""
+
+    def poll(self, ms: int) -> list[tuple[int, int]]:
+        return [(0, select.POLLHUP)] if ms else []
+
+
+def test_a_closing_that_is_told_early_is_waited_for(pty: tuple[FarSide, str]) -> None:
+    side, path = pty
+    held = take(path)
+    side.look()
+    os.close(held)
+    side._poll = SlowHangUp()  # type: ignore[assignment]
+    assert (side.look(), side.is_open) == (False, False)
+    held = take(path)
+    assert side.look(), "the next one that opens it resets the board"
+    os.close(held)
 
 
 def test_without_file_events_a_hang_up_tells(pty: tuple[FarSide, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,8 @@ def test_guided_by_coverage_both_receivers_agree_and_keep_their_rules(tmp_path: 
         check=False,
     )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
-    assert f"Done {INPUTS} runs" in ran.stderr
+    done = re.search(r"^Done (\d+) runs", ran.stderr, re.MULTILINE)
+    assert done and int(done[1]) >= INPUTS  # and those that it began with
     # It was guided: by the C++, which is one module of counters, and to places where the seeds had not been.
     assert "Loaded 1 modules" in ran.stderr
     reached = [int(features) for features in re.findall(r"^#\d+\s+(?:INITED|DONE) .*?\bft: (\d+)", ran.stderr, re.MULTILINE)]
