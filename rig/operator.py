@@ -157,6 +157,7 @@ class ConsoleOperator:
             wait(0.1)
         answer = answers.get()
         if isinstance(answer, (EOFError, RuntimeError, OSError)):  # no terminal, or one that went away
+            wait(0.1)  # that went away sends a signal, too, which then is the reason
             raise OperatorNeededError(f"nobody answers: {question.strip()}") from answer
         if isinstance(answer, BaseException):
             raise answer

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.signals import ECHO_S
+from controller.signals import ECHO_S, SAFE, UNSAFE
 from controller.store.records import Run, RunData, raw_sha256
 from controller.store.store import Store
 from rig.twin.avr import CYCLE_HZ, STATS_DIRECTORY
@@ -366,7 +366,19 @@ class Case:
     @property
     def was_cut(self) -> bool:
         """Whether the process had no time to close its run."""
-        return not self.held_up and (self.ending == "KILL" or "stopped at once" in self.ended.complained)
+        if self.held_up:
+            return False
+        return self.ending == "KILL" or (self.at_once and self.run is not None and self.run.run.status == "crashed")
+
+    @property
+    def at_once(self) -> bool:
+        """Whether a second signal ended the process."""
+        return "stopped at once" in self.ended.complained
+
+    @property
+    def was_safe(self) -> bool:
+        """Whether that second signal found the outputs off already, so that no STOP was sent."""
+        return SAFE in self.ended.complained
 
     @property
     def fell(self) -> str:
@@ -434,8 +446,8 @@ def judge_exit(case: Case) -> None:
         return
     assert ended.code == 4, ended
     assert "Traceback" not in ended.complained
-    if case.was_cut:
-        assert "NOT CONFIRMED SAFE" in ended.complained
+    if case.at_once:
+        assert UNSAFE in ended.complained or case.was_safe
     elif case.ending != "terminal" and case.run is not None:
         assert "outputs off, confirmed" in ended.said
         assert f"ended early: {case.run.run.note}" in ended.said
@@ -466,7 +478,7 @@ def judge_pins(case: Case, run: RunData, life: Life) -> None:
         lapsed = trial is not None and life.reason_of(trial) in (Reason.lease, None)
         allowed = set() if lapsed else {POWER}
         assert pins.on(life.last_heard + LEASE) <= allowed, "toy power stays on between trials, for 15 minutes of silence"
-    elif case.was_cut:
+    elif case.was_cut and not case.was_safe:
         assert life.eighth_zero is not None
         assert pins.on(life.eighth_zero + 3 * MS) == set()
     else:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -442,6 +443,20 @@ def test_a_signal_while_a_question_stands_ends_with_4(by: signal.Signals, tmp_pa
         process.wait(60)
         assert process.stderr is not None
         assert (process.returncode, process.stderr.read().count("\n") <= 1) == (4, True)
+
+
+def test_a_terminal_that_is_closed_while_a_question_stands_ends_with_4(tmp_path: Path) -> None:
+    command = [LAUNCHRIG, "insert", "1", "--rig", f"{HOLDS}&seed=1", "--operator", "console", "--store", tmp_path / "s"]
+    master, slave = os.openpty()
+    process = subprocess.Popen(["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    asked = b""
+    while b"press Enter" not in asked:
+        asked += os.read(master, 4096)
+    os.close(master)
+    assert process.wait(60) == 4
+    with Store.open(tmp_path / "s") as store:
+        assert store.load("last").run.note == "stopped by SIGHUP"
 
 
 def test_an_order_with_slots_that_get_no_card_is_refused(tmp_path: Path) -> None:
