@@ -15,6 +15,7 @@ import struct
 import termios
 import tty
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -37,6 +38,7 @@ IDLE_S = 0.010  # and else; whatever comes from the far side is looked at when i
 TALK_LASTS_S = 0.004  # after the last byte either way; an answer is on its way by then
 BRIDGE_BYTES = 64  # that a board's USB bridge holds for the AVR; more waits on the far side, as it would at a port
 LATE_S = 0.020  # that is caught up; more than an idle rest
+KERNEL_READS, KERNEL_READ_BYTES = 32, 4096  # at least what a pseudo-terminal holds between its sides
 BITS_OF_A_BYTE = 10  # 8N1
 TERMIOS2 = struct.Struct("@4I20B2I")  # flags, line and characters, input and output speed in bit/s
 TCGETS2 = 0x802C542A  # the call that tells speeds as numbers
@@ -96,6 +98,7 @@ class PtyTwin:
         bench = self._parts.bench
         ready = self._rest()
         if (self._far.events in ready or self._far.events < 0) and self._far.look():
+            self._drop_unread()
             bench.reset()
             bench.clear_mouth()
         if bench.crashed:
@@ -138,6 +141,12 @@ class PtyTwin:
             return os.read(self._master, self._room)
         except OSError:  # nothing there, or closed since
             return b""
+
+    def _drop_unread(self) -> None:
+        """Forget what was sent before the port was opened anew, as a USB bridge does: a bootloader would take it for commands."""
+        with suppress(OSError):  # nothing there any more
+            for _ in range(KERNEL_READS):
+                os.read(self._master, KERNEL_READ_BYTES)
 
     def _put_in(self, data: bytes) -> None:
         heard = misheard(data, self._rate_ratio() or 1)
