@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from controller.calibrate.blast.dependence import SLOTS_TEST, Dependence
 from controller.calibrate.blast.fit import BlastFit
 from controller.calibrate.blast.hazard import SLOT_TEST, Hazard
 from controller.calibrate.blast.model import Model
@@ -36,6 +37,7 @@ def sections(fit: BlastFit) -> Json:
     return {
         "slots": fit.slots,
         "hazard": unknown(reason) if fit.hazard is None else _hazard(fit.hazard),
+        "dependence": unknown(reason) if fit.dependence is None else _dependence(fit.dependence),
         "rivals": unknown(reason) if fit.rivals is None else _rivals(fit.rivals),
         "model": unknown(reason) if fit.model is None else _model(fit.model),
         "ejected": [_ejected(loaded, counts) for loaded, counts in enumerate(fit.ejected, start=1)],
@@ -51,6 +53,11 @@ def _hazard(hazard: Hazard) -> Json:
         ]
         found[what] = rows
     return found | {"slot_test": {"test": SLOT_TEST, **found["slot_test"]}, "survival": list(found["survival"])}
+
+
+def _dependence(dependence: Dependence) -> Json:
+    found = asdict(dependence)
+    return found | {"trigger_slots": {"test": SLOTS_TEST, **found["trigger_slots"]}}
 
 
 def _rivals(rivals: Rivals) -> Json:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from controller.calibrate.blast.dependence import Dependence, fit_dependence
 from controller.calibrate.blast.hazard import Hazard, fit_hazard
 from controller.calibrate.blast.inserts import LOST, Inserts
 from controller.calibrate.blast.model import Model, make_model
@@ -23,12 +24,13 @@ from controller.store.records import RunData
 class BlastFit(Fit):
     """A fitted blaster.
 
-    slots: of the toy. hazard, rivals, model: all None with `hazard_reason` ``no usable insert``, or how many were
-    spoiled; the reason is empty otherwise. ejected: one entry per number of cards loaded, from 1; None without a release.
+    slots: of the toy. hazard, dependence, rivals, model: all None with `hazard_reason` ``no usable insert``, or how many
+    were spoiled; the reason is empty otherwise. ejected: one entry per number of cards loaded, from 1; None without a release.
     """
 
     slots: int
     hazard: Hazard | None
+    dependence: Dependence | None
     rivals: Rivals | None
     model: Model | None
     hazard_reason: str
@@ -37,7 +39,7 @@ class BlastFit(Fit):
 
 
 def fit_blast(runs: Sequence[RunData], drive: str, dut: str) -> BlastFit:
-    """Fit hazard, rivals, ejected and faults to all inserts of the runs, taken in the order given.
+    """Fit hazard, dependence, rivals, ejected and faults to all inserts of the runs, taken in the order given.
 
     Raises `CalibrationError` when the runs are of different numbers of slots, or do not tell it.
     """
@@ -50,9 +52,10 @@ def fit_blast(runs: Sequence[RunData], drive: str, dut: str) -> BlastFit:
         reason = (
             f"{lost} of {attempted} inserts were spoiled or their cards late, and at which of them the toy released is not known"
         )
-    hazard = rivals = model = None
+    hazard = dependence = rivals = model = None
     if not reason:
         hazard = fit_hazard(inserts, slots)
+        dependence = fit_dependence(inserts, slots, [run.run.settings.get("order") for run in runs])
         at_risk, fired = by_fold(inserts, slots)
         rivals = compare(at_risk, fired, hazard.rounds)
         model = make_model(rivals, at_risk.sum(axis=0), fired.sum(axis=0))
@@ -64,6 +67,7 @@ def fit_blast(runs: Sequence[RunData], drive: str, dut: str) -> BlastFit:
         excluded=inserts.excluded(),
         slots=slots,
         hazard=hazard,
+        dependence=dependence,
         rivals=rivals,
         model=model,
         hazard_reason=reason,

@@ -29,14 +29,15 @@ RULES = ("spoiled", "rejected", "aborted", "fault", "late_card", "after_unsure",
 class Inserts:
     """Inserts of one or several runs in order; every array has shape (n,), one entry per insert attempted.
 
-    rule: name of the rule that excluded the insert, or empty. number: of the trial within its run. round: number of the
-    round over all runs, from 0. k: place among the inserts that the toy took in the round, from 1; 0 when not taken.
-    slot: from 1. loaded, cleared: cards in the slots, cards that flew. fired: the toy released its latch.
+    rule: name of the rule that excluded the insert, or empty. number: of the trial within its run. run: number of the run,
+    from 0. round: number of the round over all runs, from 0. k: place among the inserts that the toy took in the round, from
+    1; 0 when not taken. slot: from 1. loaded, cleared: cards in the slots, cards that flew. fired: the toy released its latch.
     """
 
     rule: npt.NDArray[np.str_]
     verdict: npt.NDArray[np.str_]
     number: Ints
+    run: Ints
     round: Ints
     k: Ints
     slot: Ints

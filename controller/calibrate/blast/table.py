@@ -24,6 +24,7 @@ def tabulate(runs: Sequence[RunData]) -> Inserts:
         rule=np.array(rules, dtype="<U20"),
         verdict=np.array([trial.verdict for trial in trials], dtype="<U20"),
         number=np.array([trial.number for trial in trials], dtype=np.int64),
+        run=np.array([run for run, _ in places], dtype=np.int64),
         round=np.array([rounds.setdefault(place, len(rounds)) for place in places], dtype=np.int64),
         k=np.array([trial.insert or 0 for trial in trials], dtype=np.int64),
         slot=np.array([trial.slot or 0 for trial in trials], dtype=np.int64),

@@ -127,9 +127,12 @@ def _rule_tile(odds: Odds | None) -> Tile:
     if not found:
         reason = "not calibrated" if odds is None else str((odds.get("rivals") or {}).get("reason") or words.NOTHING)
         return Tile("Rule", words.NOTHING, reason)
+    # Whatever won was fitted as if each round were played anew.
+    doubt = "rounds depend on each other; " if own.part(odds, "dependence").get("winner") == "dependent" else ""
     if found["winner"] is None:
-        return Tile("Rule", "open", str(found["reason"]), "warn")
-    return Tile("Rule", RIVALS[found["winner"]][0], f"evidence: {found['evidence']}; next: {RIVALS[found['runner_up']][0]}")
+        return Tile("Rule", "open", f"{doubt}{found['reason']}", "warn")
+    detail = f"{doubt}evidence: {found['evidence']}; next: {RIVALS[found['runner_up']][0]}"
+    return Tile("Rule", RIVALS[found["winner"]][0], detail, "warn" if doubt else "")
 
 
 def _mean_tile(odds: Odds | None) -> Tile:
@@ -154,7 +157,7 @@ PAGE = Page(
     tiles=_tiles,
     note=lambda data, odds: UNVERIFIED,
     sections=(
-        Section("When does it blast?", (pair((HAZARD, own.hazard), (own.rule, own.rivals)),)),
+        Section("When does it blast?", (pair((HAZARD, own.hazard), (own.rule, own.rivals, own.dependence)),)),
         Section("Does the slot matter?", (pair((SLOTS,), (own.slots,)),)),
         Section("How long does a round last?", (pair((SURVIVAL,), (own.survival, own.endings)),)),
         Section("What flies?", (pair((EJECTED,), (own.ejected, own.conditions)),)),

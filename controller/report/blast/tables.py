@@ -9,7 +9,17 @@ from typing import Any
 
 from controller.report import tables
 from controller.report.blast.rounds import RELEASED, rounds
-from controller.report.blast.words import CENSORED, INSERTED, RIVALS, RULES, STATES, STATES_NOTE, WAS_RESET
+from controller.report.blast.words import (
+    CENSORED,
+    DEPENDENCE,
+    INSERTED,
+    RESIDUALS_NOTE,
+    RIVALS,
+    RULES,
+    STATES,
+    STATES_NOTE,
+    WAS_RESET,
+)
 from controller.report.tables import Cell, Odds, Table, row
 from controller.report.words import NOTHING, interval, number, p_value, percent, plain, spread
 from controller.store.records import Fill, RunData
@@ -85,8 +95,38 @@ def rule(data: RunData, odds: Odds | None) -> Table | None:
         row("rounds", number(part(odds, "hazard").get("rounds"))),
         row("inserts, released", f"{number(part(odds, 'hazard').get('n'))}, {number(part(odds, 'hazard').get('released'))}"),
         row("a game plays", RIVALS[part(odds, "model")["rival"]][0] if part(odds, "model") else NOTHING),
+        _verdict(part(odds, "dependence")),
     ]
     return Table("rule", "Which rule?", (("", False), ("", False)), tuple(rows))
+
+
+def _verdict(found: Mapping[str, Any]) -> tuple[Cell, Cell]:
+    """Whether rounds depend on each other, which would make every rule wrong."""
+    winner = found.get("winner", "")
+    why = f": {found['reason']}" if found.get("reason") else ""
+    return row("dependence between rounds", DEPENDENCE.get(winner, NOTHING) + why, "warn" if winner == "dependent" else "")
+
+
+def dependence(data: RunData, odds: Odds | None) -> Table | None:
+    """The tests of rounds against the rounds before them."""
+    found = part(odds, "dependence")
+    if not found:
+        return None
+    measured, slot = found["residuals"], found["trigger_slots"]
+    tests = (
+        ("residuals, lag 1", "autocorrelation", measured["lag1"], "r"),
+        ("residuals, runs", "z", measured["runs_test"], "z"),
+        ("residuals, drift", "distance", measured["drift"], "distance"),
+        ("trigger slots", f"chi-square of {slot['pairs']} pairs", slot, "statistic"),
+    )
+    rows = [
+        (Cell(name), Cell(what, "dim"), Cell(number((test or {}).get(key))), Cell(p_value((test or {}).get("p_value"))))
+        for name, what, test, key in tests
+    ]
+    together = (Cell("together"), Cell(f"{found['tests']} tests, Bonferroni", "dim"), Cell(""), Cell(p_value(found["p_value"])))
+    columns = (("test", False), ("measure", False), ("value", True), ("p", True))
+    note = f"Trigger slots not tested: {slot['reason']}. {RESIDUALS_NOTE}" if slot["reason"] else RESIDUALS_NOTE
+    return Table("dependence", "Do rounds depend on each other?", columns, (*rows, together), note)
 
 
 def rivals(data: RunData, odds: Odds | None) -> Table | None:

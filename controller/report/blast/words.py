@@ -42,6 +42,19 @@ RIVALS = {
 }
 """Name and meaning of each rival explanation."""
 
+DEPENDENCE = {
+    "independent": "none found: each round is played anew",
+    "dependent": "yes: a round depends on those before it, which no rule here knows of",
+    "undecided": "undecided",
+}
+"""What the verdict on the dependence of rounds means."""
+
+RESIDUALS_NOTE = (
+    "Residual of a round: releases seen minus those that the measured hazard expects. Lag 1: one round with the next. Runs: above "
+    "and below the median. Drift: a change on the way. Trigger slots: the slot of a release with that of the round before. Called "
+    "dependent when the smallest p-value times the number of tests is below 0.01."
+)
+
 STATES = ("awake", "asleep", "unknown")
 
 STATES_NOTE = (

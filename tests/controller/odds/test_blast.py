@@ -61,6 +61,34 @@ def test_when_the_data_cannot_tell_the_model_is_the_free_hazard() -> None:
     assert odds["model"]["rival"] == "free"
 
 
+def in_cycle(data: RunData) -> RunData:
+    """The same rounds, but the slot that releases is the next one in every round. The others keep clear of it."""
+    turn = {number: i % 4 + 1 for i, number in enumerate(sorted({trial.round or 0 for trial in data.trials}))}
+    moved = [
+        replace(trial, slot=turn[trial.round or 0] if trial.fired else turn[trial.round or 0] % 4 + 1) if trial.slot else trial
+        for trial in data.trials
+    ]
+    return replace(data, trials=tuple(moved))
+
+
+def test_rounds_that_depend_on_each_other_are_told_beside_a_winner(data: RunData) -> None:
+    plain, odds = odds_of(data)["dependence"], odds_of(in_cycle(data))
+    assert plain["winner"] == "independent"
+    assert odds["rivals"]["winner"] == "hidden_slot" and odds["dependence"]["winner"] == "dependent"
+    assert odds["dependence"]["trigger_slots"]["p_value"] == 0.001 and odds["dependence"]["p_value"] == 0.004
+    assert odds["dependence"]["residuals"] == plain["residuals"], "the number of inserts is what it was"
+    assert plain["rounds"] == odds_of(data)["hazard"]["rounds"]
+
+
+def test_an_order_that_ties_slots_is_told_with_the_reason(data: RunData) -> None:
+    tied = replace(data, run=replace(data.run, settings={**data.run.settings, "order": "sequential"}))
+    found = odds_of(tied)["dependence"]
+    assert found["trigger_slots"]["p_value"] is found["trigger_slots"]["statistic"] is None
+    assert found["winner"] == "undecided" and found["reason"].startswith("order sequential: the order of inserts itself ties")
+    fixed = replace(data, run=replace(data.run, settings={**data.run.settings, "order": "fixed:2,1,4,3"}))
+    assert odds_of(fixed)["dependence"] == odds_of(data)["dependence"]
+
+
 def test_what_an_impossible_rival_would_score_is_null() -> None:
     odds = odds_of(campaign("constant", 1).data)
     (hidden,) = (one for one in odds["rivals"]["rivals"] if one["name"] == "hidden_slot")
@@ -79,12 +107,12 @@ def test_the_conditions_tell_resets_order_and_what_the_ledger_missed(data: RunDa
 
 def test_without_inserts_there_are_reasons_instead_of_values() -> None:
     odds = odds_of(run_of_inserts([reset(1, 1, 0)], slots=2))
-    assert odds["hazard"] == odds["rivals"] == odds["model"] == {"value": None, "reason": "no usable insert"}
+    assert odds["hazard"] == odds["dependence"] == odds["rivals"] == odds["model"] == {"value": None, "reason": "no usable insert"}
     assert odds["ejected"][1]["count"] == {"value": None, "reason": "no release with 2 cards loaded"}
     assert odds["n_trials"] == 0
 
 
-@pytest.mark.parametrize("name", ["hazard", "slots", "ejected", "model", "excluded"])
+@pytest.mark.parametrize("name", ["hazard", "dependence", "slots", "ejected", "model", "excluded"])
 def test_a_part_of_the_blaster_that_is_missing_is_named(data: RunData, name: str) -> None:
     odds = odds_of(data)
     del odds[name]

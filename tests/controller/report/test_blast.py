@@ -55,8 +55,10 @@ def flat(text: str) -> str:
 
 def test_every_section_is_there(full: str) -> None:
     page = Page(full)
-    wanted = "hazard rule rivals slots survival endings ejected conditions verdicts excluded resets states faults exceptions ledger"
-    names = [*wanted.split(), "link", "provenance", "settings"]
+    wanted = (
+        "hazard rule rivals dependence slots survival endings ejected conditions verdicts excluded resets states faults exceptions"
+    )
+    names = [*wanted.split(), "ledger", "link", "provenance", "settings"]
     assert [name for name in names if name not in page.by_id] == []
     assert [name for name in FIGURES if f"figure-{name}" not in page.by_id] == []
     assert svgs(full) == 2 * len(FIGURES), "each drawn wide and narrow"
@@ -112,7 +114,9 @@ def test_a_run_of_one_insert_makes_a_page(verdict: str) -> None:
 def test_without_odds_no_chance_is_claimed() -> None:
     page = Page(render(make_blast_data(60), None))
     assert "not calibrated" in page.text
-    assert {"hazard", "rule", "rivals", "slots", "survival", "ejected", "faults", "excluded"} & set(page.by_id) == set()
+    assert {"hazard", "rule", "rivals", "dependence", "slots", "survival", "ejected", "faults", "excluded"} & set(
+        page.by_id
+    ) == set()
     assert "endings" in page.by_id and "<svg" not in page.by_id["figure-hazard"]
 
 
@@ -178,6 +182,42 @@ def test_a_rule_that_forbids_what_was_seen_is_called_impossible() -> None:
     by_name = {row[0].text: [part.text for part in row[1:]] for row in table.rows}
     assert by_name["hidden slot (0)"] == ["impossible"] * 4 and "impossible" not in by_name["constant (1)"]
     assert "constant (won)" in texts(figures.hazard(data, odds, "h", 520.0))
+
+
+def doubted(odds: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**odds, "dependence": {**odds["dependence"], **changes}}
+
+
+def test_rounds_that_depend_on_each_other_are_warned_of_beside_the_rule(run: tuple[RunData, dict[str, Any]]) -> None:
+    data, odds = run
+    assert odds["dependence"]["winner"] == "independent"
+    for verdict, says, tone in (
+        ("independent", "none found: each round is played anew", ""),
+        ("dependent", "yes: a round depends on those before it, which no rule here knows of", "warn"),
+    ):
+        told = tables.rule(data, doubted(odds, winner=verdict))
+        assert told is not None and told.rows[-1][0].text == "dependence between rounds"
+        assert (told.rows[-1][1].text, told.rows[-1][1].tone) == (says, tone)
+    innocent, guilty = (flat(Page(render(data, doubted(odds, winner=verdict))).text) for verdict in ("independent", "dependent"))
+    head = "Rulehidden slotrounds depend on each other; evidence:"
+    assert head in guilty and head not in innocent
+
+
+def test_the_tests_of_dependence_are_those_of_the_odds(run: tuple[RunData, dict[str, Any]]) -> None:
+    data, odds = run
+    found, table = odds["dependence"], tables.dependence(data, odds)
+    asked = (*(found["residuals"][name] for name in ("lag1", "runs_test", "drift")), found["trigger_slots"], found)
+    assert column(table, 3) == [f"{test['p_value']:.3g}" for test in asked]
+    assert table is not None and table.rows[3][1].text == f"chi-square of {found['trigger_slots']['pairs']} pairs"
+    assert "not tested" not in table.note
+
+
+def test_what_was_not_tested_has_a_dash_and_its_reason() -> None:
+    data = make_blast_data(20)
+    table = tables.dependence(data, make_odds(data))
+    assert table is not None and column(table, 3)[3] == "–" and "Trigger slots not tested: " in table.note
+    told = tables.rule(data, make_odds(data))
+    assert told is not None and re.fullmatch(r"undecided: too few rounds: \d+ of the 50 needed", told.rows[-1][1].text)
 
 
 def test_hazards_are_those_of_the_odds_with_the_number_of_inserts_below(run: tuple[RunData, dict[str, Any]]) -> None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from controller.calibrate.blast.inserts import Inserts
 from controller.store.records import RunData, Trial
 from tests.controller.conftest import make_run, make_trial
 
@@ -124,3 +126,36 @@ def _flight(random: np.random.Generator, loaded: int, partial: float, latch_faul
     if u < latch_fault + partial and loaded > 1:
         return "partial", int(random.integers(1, loaded))
     return "blast", loaded
+
+
+def table_of(
+    hazard: npt.NDArray[np.float64], seed: int, *, trigger: npt.NDArray[np.int64] | None = None, give_up: float = 0.05
+) -> Inserts:
+    """Rounds straight as a table of one run, for tests that need thousands of campaigns; the order of slots is random.
+
+    hazard: P(release) by round and place in it, shape (rounds, slots). trigger: slot that alone releases, by round, instead of the
+    hazard. give_up: as of `campaign`.
+    """
+    random = np.random.default_rng(seed)
+    rounds, slots = hazard.shape
+    slot = random.permuted(np.tile(np.arange(1, slots + 1), (rounds, 1)), axis=1)
+    releases = random.random(hazard.shape) < hazard if trigger is None else slot == trigger[:, np.newaxis]
+    gives_up = random.random(hazard.shape) < give_up
+    gives_up[:, 0] = False
+    over = np.logical_or.accumulate(gives_up, axis=1)
+    over[:, 1:] |= np.logical_or.accumulate(releases, axis=1)[:, :-1]
+    round_, place = np.nonzero(~over)
+    fired = releases[round_, place]
+    n = round_.size
+    return Inserts(
+        rule=np.full(n, ""),
+        verdict=np.where(fired, "blast", "held"),
+        number=np.arange(1, n + 1),
+        run=np.zeros(n, dtype=np.int64),
+        round=round_,
+        k=place + 1,
+        slot=slot[round_, place],
+        loaded=place + 1,
+        cleared=np.where(fired, place + 1, 0),
+        fired=fired,
+    )
