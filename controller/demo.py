@@ -104,7 +104,7 @@ def measure(
     if outcome.exit_code is Exit.usage:
         raise RefusedError(outcome.cause)
     if outcome.status == "complete" and outcome.exit_code is Exit.inconclusive:
-        console.print(f"inconclusive: {told_nothing(store.load(outcome.run_id).trials)}", highlight=False, markup=False)
+        console.print(f"inconclusive: {told_nothing(store.load(outcome.run_id))}", highlight=False, markup=False)
     if outcome.cause:
         console.print(f"run {outcome.run_id} ended early: {outcome.cause}", highlight=False, markup=False)
     return outcome

@@ -143,14 +143,14 @@ def conduct(
             if running is not None and run_id is not None:
                 for happening in late:
                     running.note(happening)
-                trials = store.load(run_id).trials
+                data = store.load(run_id)
                 if status == "complete":
-                    code = exit_of(trials)
+                    code = exit_of(data)
                 store.end_run(
                     run_id,
                     status,
                     counters=_counters(launcher, before if launcher.board.boot.boot_count == boot_count else {}, safe),
-                    raw_sha256=raw_sha256(trials),
+                    raw_sha256=raw_sha256(data.trials),
                     safe_state="confirmed" if safe else "not confirmed",
                     note=cause,
                 )

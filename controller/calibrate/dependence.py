@@ -156,14 +156,14 @@ def drift_test(values: Floats, stretch: Ints | None = None) -> DriftTest | None:
 
     The cumulative sum about the mean of its stretch ends at 0, and of values in random order it is nearly a Brownian bridge, the
     largest distance of which from 0 has Kolmogorov's distribution: Ploberger and Kraemer, Econometrica 60 (1992) 271.
-    The p-value errs on the safe side for small n. Of several stretches the largest distance counts, and the p-value is that of the
-    largest of so many.
+    The p-value errs on the safe side for small n. Of several stretches the largest distance counts, and its p-value times their
+    number (Bonferroni).
     """
     centred = _centred(values, stretch)
     if not centred:
         return None
     distance = max(float(np.abs(np.cumsum(part)).max() / math.sqrt(part @ part)) for part in centred)
-    return DriftTest(distance, float(-np.expm1(len(centred) * np.log1p(-kolmogorov(distance)))))
+    return DriftTest(distance, min(1.0, len(centred) * float(kolmogorov(distance))))
 
 
 def design_effect(outcomes: Flags, clusters: Ints) -> float | None:

@@ -106,6 +106,11 @@ class InsertsByHand(_ByHand):
         slot = slots[self._made] if slots else self._order.pick(books.ready(self._campaign.fill)) or 1
         return InsertRequest(number=number, burst=1, index=self._made, tick=tick, hopper=books.waiting.bit_count(), slot=slot)
 
+    def late_card(self, trial: Trial) -> None:
+        """It did let go, if late."""
+        super().late_card(trial)
+        self.over = self._campaign.until_blast
+
     def look_after(self, trial: Trial) -> None:
         """A round ends with whatever is no normal zero."""
         if trial.verdict != "held":

@@ -235,7 +235,7 @@ class CampaignRun:
             tick = steps.moment()
             if tick:
                 self.driver.wait_for(tick)
-            if self._take_gap():
+            if self._take_gap() or steps.over:
                 continue
             trial = self._keep(self.driver.perform(steps.request(done + 1, tick)))
             done += 1

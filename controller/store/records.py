@@ -139,6 +139,11 @@ class RunData:
     trials: tuple[Trial, ...]
     events: tuple[Event, ...]
 
+    @property
+    def late(self) -> frozenset[int]:
+        """Numbers of the trials after whose end a card flew with no hand in: when the toy let go is not known."""
+        return frozenset(event.trial for event in self.events if event.kind == "late_card" and event.trial)
+
 
 def place_trial(
     record: TrialRecord,

@@ -28,7 +28,7 @@ from rig.wire.messages import PROTOCOL_HASH
 from tests.images import of_another_protocol
 from tests.system.conftest import LAUNCHRIG
 
-pytestmark = pytest.mark.xdist_group("flash")  # at real time, and on one twin
+pytestmark = pytest.mark.xdist_group("port")  # at real time
 
 CRASH = bytes.fromhex("0c94ff7f")  # jmp to where there is no flash
 PATIENCE_S = 120

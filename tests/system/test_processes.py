@@ -37,7 +37,7 @@ from tests.system.processes import (
     wait_until,
 )
 
-pytestmark = pytest.mark.xdist_group("processes")  # at real time, and all made together
+pytestmark = pytest.mark.xdist_group("port")  # at real time
 
 SEED = 3000
 MOMENT_S = 0.1  # so that the twin has lived through what was said last

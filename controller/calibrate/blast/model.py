@@ -59,4 +59,4 @@ def waiting_times(hazard: Sequence[float | None]) -> tuple[tuple[Wait, ...], flo
 def _mean(waits: Sequence[Wait], p_none: float | None) -> float | None:
     if p_none is None or p_none >= 1:
         return None
-    return sum(wait.insert * wait.p for wait in waits if wait.p is not None) / (1 - p_none)
+    return max(1.0, sum(wait.insert * wait.p for wait in waits if wait.p is not None) / (1 - p_none))  # but for rounding

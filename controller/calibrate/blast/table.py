@@ -41,7 +41,7 @@ def _rules(run: RunData) -> Iterator[str]:
     after the last. What breaks the chain (an insert that nobody judged, a reset, a part of the round that is not in the
     store) leaves the rest of the round out.
     """
-    late = {event.trial for event in run.events if event.kind == "late_card"}
+    late = run.late
     in_round: int | None = None
     held: int | None = 0  # inserts taken and held so far in the round; None when that is not known or the round is over
     for trial in run.trials:

@@ -140,7 +140,9 @@ def test_a_step_in_the_mean_is_a_drift_with_kolmogorovs_p_value() -> None:
     assert found is not None and twice is not None
     assert found.distance == twice.distance == pytest.approx(2)
     assert found.p_value == pytest.approx(kstwobign.sf(2))
-    assert twice.p_value == pytest.approx(1 - (1 - kstwobign.sf(2)) ** 2)
+    steady = drift_test(np.tile([1.0, -1.0], 50), np.repeat([0, 1], 50))
+    assert steady is not None and steady.p_value == 1
+    assert twice.p_value == pytest.approx(2 * kstwobign.sf(2))
 
 
 def test_independent_presses_have_a_design_effect_near_1_and_clustered_ones_more() -> None:

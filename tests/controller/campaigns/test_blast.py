@@ -402,6 +402,13 @@ def test_until_the_blast_ends_with_it(blasted: Conduct) -> None:
     assert len(lengths) > 1
 
 
+def test_until_the_blast_ends_with_one_that_comes_too_late_to_count(blasted: Conduct) -> None:
+    run = by_hand(blasted, f"{TAME}&brain=constant&p_blast=1&release_delay_ms=1500", until_blast=True)
+    assert [trial.verdict for trial in run.trials] == ["held"]
+    assert [event.trial for event in run.events("late_card")] == [1]
+    assert ended(run) == [(1, "late_card", 1)]
+
+
 def test_until_the_blast_ends_at_the_last_slot_when_there_is_none(blasted: Conduct) -> None:
     assert [trial.slot for trial in by_hand(blasted, HOLDS, until_blast=True).trials] == [1, 2, 3, 4]
     assert [trial.slot for trial in by_hand(blasted, HOLDS, until_blast=True, into=(2, 4)).trials] == [2, 4]

@@ -85,3 +85,12 @@ def test_no_mean_is_made_up_where_the_hazard_is_unknown_to_the_end() -> None:
     rivals = compare(*(np.vstack([each, np.zeros((FOLDS - 1, 4), dtype=np.int64)]) for each in FEW), 4)
     model = make_model(rivals, *FEW)
     assert (model.hazard[3].p, model.p_none, model.mean) == (None, None, None)
+
+
+def test_with_one_slot_a_release_comes_at_the_first_insert_whatever_the_rounding() -> None:
+    for n in range(1, 60):
+        for released in range(1, n + 1):
+            at_risk, fired = np.zeros((FOLDS, 1), dtype=np.int64), np.zeros((FOLDS, 1), dtype=np.int64)
+            at_risk[0, 0], fired[0, 0] = n, released
+            model = make_model(compare(at_risk, fired, n), at_risk.sum(axis=0), fired.sum(axis=0))
+            assert model.mean is not None and 1 <= model.mean < 1.000001
