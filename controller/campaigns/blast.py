@@ -149,7 +149,6 @@ class Inserts:
         self._ejections = 0  # resets that the toy took while it is being emptied
         self._in_doubt = False
         self._met_asleep = False
-        self._late = 0  # the last trial that a card was late for
         self._told = False  # that it cannot be known whether the toy sleeps
 
     # ------------------------------------------------------------------ before a trial
@@ -265,9 +264,6 @@ class Inserts:
 
     def late_card(self, trial: Trial) -> None:
         """The toy let go when nobody looked any more, and what is left in its slots is not known."""
-        if trial.number == self._late:
-            return  # the next card of those that flew
-        self._late = trial.number
         tell_late_card(self._frame, trial)
         if self._stage is Stage.insert:
             self._censor("late_card", trial)

@@ -180,7 +180,7 @@ class CampaignRun:
         self._wasted = 0
         self._gaps = 0
         self._gaps_taken = 0
-        self._last: Trial | None = None
+        self._last: Trial | None = None  # after which no card has flown yet
         self._hands_in = False
         self._lid_opened: int | None = None
         self._lid_closed: int | None = None
@@ -207,7 +207,8 @@ class CampaignRun:
             self._run_id, kind=happening.kind, tick=happening.tick, trial=happening.trial, data=dict(happening.data)
         )
         if happening.kind == "beam_a" and happening.data["level"] and self._last and not self._hands_in:
-            self._steps.late_card(self._last)
+            last, self._last = self._last, None  # the first of those that fly tells of all
+            self._steps.late_card(last)
 
     def event(self, kind: str, data: Mapping[str, Any], trial: int | None = None) -> None:
         """Store what the host did or found, at this moment."""
